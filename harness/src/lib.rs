@@ -1,0 +1,1 @@
+//! Placeholder opened before the first commit.
