@@ -1,1 +1,45 @@
-//! Placeholder opened before the first commit.
+//! The measurement core of `cargo nbench`.
+//!
+//! # Words
+//!
+//! - A **subject** runs a batch of iterations and reports what it cost: a closure in this process, a
+//!   benchmark in a worker process, a script in a test.
+//! - A **round** is one sample of every subject, taken next to each other; a round of two is a
+//!   **pair**.
+//! - A **launch** is a series of rounds taken from freshly started processes. What a process fixes
+//!   for its life (address layout, hash seeds, heap luck) is the same for all its rounds, so the
+//!   launch, not the round, is the unit of observation.
+//! - A **look** is a launch count at which a verdict may be given; each look spends part of the
+//!   error, so that stopping early does not inflate it.
+//!
+//! # What holds
+//!
+//! - [`collect`] sees subjects by index. Which one is older is known to the caller alone.
+//! - All subjects of a comparison across builds execute the same iteration counts from the start of
+//!   their process, calibration and warm-up included.
+//! - No statistic is adjusted for what the host did meanwhile.
+//! - A value that is absent is `None` or carries its reason; it is never zero.
+//!
+//! # Reading order
+//!
+//! [`plan`] (every number), [`schedule`], [`calibrate`], [`collect`], [`paired`] and [`single`], then
+//! [`stats`]; [`remote`] is the only module that knows another process exists.
+
+pub mod calibrate;
+pub mod collect;
+pub mod diagnose;
+pub mod observe;
+pub mod paired;
+pub mod plan;
+pub mod remote;
+pub mod schedule;
+pub mod scripted;
+pub mod single;
+pub mod stats;
+pub mod stop;
+
+pub use nbench::{Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError};
+pub use paired::{ChangeInterval, Compare, Judgement, Verdict, compare, judge};
+pub use plan::{Batching, Looks, Plan};
+pub use single::{Estimate, Measure, measure};
+pub use stop::{Decision, StopReason};

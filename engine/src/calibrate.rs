@@ -1,0 +1,253 @@
+//! The pilot: chooses how many iterations make a batch, how many batches warm a launch and how many
+//! rounds it holds. Later launches repeat these counts exactly, whatever the clock says.
+//!
+//! It sees subjects by index only and does not know what distinguishes them.
+
+use nbench::{Iters, Sample, Subject, SubjectError};
+
+use crate::plan::{Batching, Plan};
+use crate::schedule::Schedule;
+
+/// Counts that every launch repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// Iterations of one batch, per subject; all equal under [`Batching::Shared`].
+    pub iters: Vec<u64>,
+    /// Untimed rounds before the first one that counts.
+    pub warmup_rounds: usize,
+    /// Rounds of one launch.
+    pub rounds: usize,
+    /// Nanoseconds per operation of each subject, as the pilot saw them.
+    pub per_operation: Vec<f64>,
+    /// Nanoseconds of wall time that one round of all subjects takes, set-up included.
+    pub round_spent: f64,
+    /// Whether an operation is so long that a launch holds a single round.
+    pub slow: bool,
+    /// Whether a subject used CPU time outside the benchmark's own thread, or has several threads;
+    /// `None` where the probes could not tell.
+    pub threads: Option<bool>,
+}
+
+impl Calibration {
+    /// Expected nanoseconds of one launch, warm-up included.
+    pub fn launch_spent(&self) -> f64 {
+        self.round_spent * (self.rounds + self.warmup_rounds) as f64
+    }
+}
+
+/// Cost of one subject as far as it is known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    wall: f64,
+    spent: f64,
+}
+
+/// Runs every subject with growing, equal counts until the fastest fills a quarter of `target`
+/// nanoseconds, warms them for the planned time, then sizes batches from the median of five rounds.
+///
+/// All subjects execute the same counts in alternating order, so that none is more used than
+/// another when measuring starts. `target` is the slice of one subject.
+pub fn calibrate(
+    subjects: &mut [&mut dyn Subject],
+    plan: &Plan,
+    target: f64,
+    seed: u64,
+) -> Result<Calibration, SubjectError> {
+    let mut schedule = Schedule::new(subjects.len(), seed);
+    let mut threads = ThreadEvidence::default();
+    let cap = plan.spent_cap.as_nanos() as f64;
+    let mut iters = 1u64;
+    let mut costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
+    loop {
+        let fastest = costs.iter().map(|c| c.wall).fold(f64::INFINITY, f64::min);
+        let slowest = costs.iter().map(|c| c.spent).fold(0.0, f64::max);
+        if fastest >= target / 4.0 || slowest * 2.0 > cap || iters >= MAX_ITERS {
+            break;
+        }
+        // A first call is cold, so growth stays bounded however short it looked.
+        let wish = if fastest > 0.0 { (target / fastest).clamp(2.0, 8.0) } else { 8.0 };
+        let room = (cap / slowest.max(1.0)).max(1.0);
+        iters = ((iters as f64 * wish.min(room)).ceil() as u64).clamp(iters + 1, MAX_ITERS);
+        costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
+    }
+    let slow_limit = plan.slow_operation.as_nanos() as f64;
+    let slow = iters == 1 && costs.iter().any(|c| c.spent > slow_limit);
+    if slow {
+        // The single operation each subject has just run was its warm-up.
+        return Ok(Calibration {
+            iters: vec![1; subjects.len()],
+            warmup_rounds: 1,
+            rounds: 1,
+            per_operation: costs.iter().map(|c| c.wall).collect(),
+            round_spent: costs.iter().map(|c| c.spent).sum(),
+            slow,
+            threads: threads.verdict(),
+        });
+    }
+
+    let warm_target = plan.warmup.as_nanos() as f64;
+    let mut warmed = 0.0;
+    while warmed < warm_target {
+        let round = run_round(subjects, &mut schedule, iters, &mut threads)?;
+        // Zero progress would never end the loop; a nanosecond per round is far below any clock.
+        warmed += round.iter().map(|c| c.spent).sum::<f64>().max(1.0) / subjects.len() as f64;
+    }
+    let mut probes = vec![Vec::with_capacity(PROBES); subjects.len()];
+    for _ in 0..PROBES {
+        for (seen, cost) in
+            probes.iter_mut().zip(run_round(subjects, &mut schedule, iters, &mut threads)?)
+        {
+            seen.push(cost);
+        }
+    }
+    let typical = |pick: fn(&Cost) -> f64| -> Vec<f64> {
+        probes
+            .iter()
+            .map(|seen| {
+                let values: Vec<f64> = seen.iter().map(|c| pick(c) / iters as f64).collect();
+                crate::stats::median(&values).unwrap_or(0.0)
+            })
+            .collect()
+    };
+    Ok(size(plan, target, &typical(|c| c.wall), &typical(|c| c.spent), threads.verdict()))
+}
+
+/// Iterations beyond which a batch does not grow: an operation that costs nothing measurable would
+/// otherwise never end.
+const MAX_ITERS: u64 = 1 << 32;
+const PROBES: usize = 5;
+
+/// Counts from nanoseconds per operation (`wall` timed, `spent` with set-up).
+fn size(
+    plan: &Plan,
+    target: f64,
+    wall: &[f64],
+    spent: &[f64],
+    threads: Option<bool>,
+) -> Calibration {
+    let cap = plan.spent_cap.as_nanos() as f64;
+    let fitting = |wall: f64, spent: f64| {
+        let wanted = (target / wall.max(1e-3)).ceil();
+        let allowed = (cap / spent.max(1e-3)).floor();
+        (wanted.min(allowed).max(1.0) as u64).min(MAX_ITERS)
+    };
+    let iters: Vec<u64> = match plan.batching {
+        Batching::Shared => {
+            let fastest = wall.iter().copied().fold(f64::INFINITY, f64::min);
+            let slowest = spent.iter().copied().fold(0.0, f64::max);
+            vec![fitting(fastest, slowest); wall.len()]
+        }
+        Batching::EqualTime => wall.iter().zip(spent).map(|(w, s)| fitting(*w, *s)).collect(),
+    };
+    let round_spent: f64 = iters.iter().zip(spent).map(|(k, s)| *k as f64 * s).sum();
+    let per_subject = (round_spent / wall.len().max(1) as f64).max(1.0);
+    let warmup_rounds = (plan.warmup.as_nanos() as f64 / per_subject).ceil().max(1.0) as usize;
+    let affordable = (plan.launch_time.as_nanos() as f64 / round_spent.max(1.0)).floor() as usize;
+    Calibration {
+        iters,
+        warmup_rounds,
+        rounds: affordable.clamp(plan.min_rounds, plan.max_rounds),
+        per_operation: wall.to_vec(),
+        round_spent,
+        slow: false,
+        threads,
+    }
+}
+
+fn run_round(
+    subjects: &mut [&mut dyn Subject],
+    schedule: &mut Schedule,
+    iters: u64,
+    threads: &mut ThreadEvidence,
+) -> Result<Vec<Cost>, SubjectError> {
+    let mut costs = vec![Cost::default(); subjects.len()];
+    for index in schedule.next_round() {
+        let samples = subjects[index].sample(Iters(iters), 1)?;
+        let Some(sample) = samples.last() else {
+            return Err(SubjectError::protocol("a batch of one sample was answered by none"));
+        };
+        threads.see(sample);
+        costs[index] = Cost { wall: sample.wall.0 as f64, spent: sample.spent.0 as f64 };
+    }
+    Ok(costs)
+}
+
+/// Gathers whether work happens outside the benchmark's own thread.
+#[derive(Debug, Default)]
+struct ThreadEvidence {
+    known: bool,
+    several: bool,
+}
+
+impl ThreadEvidence {
+    fn see(&mut self, sample: &Sample) {
+        if let (Some(process), Some(own)) =
+            (sample.axes.cpu.value(), sample.axes.thread_cpu.value())
+        {
+            self.known = true;
+            // Clock granularity and the harness itself stay well below this share.
+            let elsewhere = process - own;
+            self.several |= elsewhere > 50_000.0 && elsewhere > 0.05 * sample.spent.0 as f64;
+        }
+    }
+
+    fn verdict(&self) -> Option<bool> {
+        self.known.then_some(self.several)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::Scripted;
+
+    const SLICE: f64 = 1e6;
+
+    #[test]
+    fn shared_counts_fit_the_faster_subject() {
+        let mut fast = Scripted::constant(100.0);
+        let mut slow = Scripted::constant(200.0);
+        let plan = Plan::default();
+        let got = calibrate(&mut [&mut fast, &mut slow], &plan, SLICE, 1).unwrap();
+        assert_eq!(got.iters, vec![10_000, 10_000]);
+        // A round costs 1 + 2 ms, so 160 ms hold 53 rounds.
+        assert_eq!(got.rounds, 53);
+        assert_eq!(fast.iterations(), slow.iterations());
+    }
+
+    #[test]
+    fn equal_time_gives_each_its_own_count() {
+        let mut fast = Scripted::constant(100.0);
+        let mut slow = Scripted::constant(1000.0);
+        let plan = Plan { batching: Batching::EqualTime, ..Plan::default() };
+        let got = calibrate(&mut [&mut fast, &mut slow], &plan, SLICE, 1).unwrap();
+        assert_eq!(got.iters, vec![10_000, 1_000]);
+        assert_eq!(got.rounds, 80);
+    }
+
+    #[test]
+    fn a_long_operation_gets_one_round() {
+        let mut subject = Scripted::constant(80e6);
+        let got = calibrate(&mut [&mut subject], &Plan::default(), SLICE, 1).unwrap();
+        assert!(got.slow);
+        assert_eq!((got.rounds, got.iters.as_slice()), (1, [1].as_slice()));
+        assert_eq!(subject.iterations(), 1);
+    }
+
+    #[test]
+    fn set_up_time_caps_a_batch() {
+        // 1 us of work behind 1 ms of set-up: 20 operations fill the cap of 20 ms.
+        let mut subject = Scripted::constant(1e3).with_setup(1e6);
+        let got = calibrate(&mut [&mut subject], &Plan::default(), SLICE, 1).unwrap();
+        assert!(got.iters[0] <= 20, "{got:?}");
+        assert!(!got.slow);
+        assert!(got.rounds >= 4);
+    }
+
+    #[test]
+    fn an_operation_that_costs_nothing_ends_calibration() {
+        let mut subject = Scripted::constant(1e-4);
+        let got = calibrate(&mut [&mut subject], &Plan::default(), SLICE, 1).unwrap();
+        assert!(got.iters[0] <= MAX_ITERS);
+    }
+}

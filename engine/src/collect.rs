@@ -1,0 +1,134 @@
+//! The one loop that takes samples: warm-up rounds, then rounds in schedule order, for any number
+//! of subjects. It does not know what is compared with what.
+
+use nbench::{Iters, Sample, Subject, SubjectError};
+
+use crate::calibrate::Calibration;
+use crate::observe::{Event, Observer};
+use crate::schedule::Schedule;
+
+/// One sample of every subject, taken next to each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// Subjects in the order in which they ran.
+    pub order: Vec<usize>,
+    /// Nanoseconds per operation, by subject.
+    pub per_operation: Vec<f64>,
+    /// Process CPU nanoseconds per operation, by subject; `None` where the probe had no value.
+    pub cpu: Vec<Option<f64>>,
+}
+
+/// What one launch brought.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rounds {
+    /// Rounds in the order in which they were taken.
+    pub rounds: Vec<Round>,
+    /// Nanoseconds spent on the launch, warm-up and set-up included.
+    pub spent: f64,
+}
+
+/// Warms the subjects with the calibrated number of rounds and takes the rounds of one launch.
+///
+/// Warm-up alternates like measurement does, so that no subject starts measured rounds with warmer
+/// caches than another. The schedule outlives launches: with one round a launch it still balances
+/// leads across them.
+pub fn collect(
+    subjects: &mut [&mut dyn Subject],
+    calibration: &Calibration,
+    schedule: &mut Schedule,
+    warm_schedule: &mut Schedule,
+    name: &str,
+    observer: &mut dyn Observer,
+) -> Result<Rounds, SubjectError> {
+    let mut launch = Rounds::default();
+    for _ in 0..calibration.warmup_rounds {
+        take_round(subjects, calibration, warm_schedule.next_round(), &mut launch.spent)?;
+    }
+    for taken in 1..=calibration.rounds {
+        let round = take_round(subjects, calibration, schedule.next_round(), &mut launch.spent)?;
+        launch.rounds.push(round);
+        observer.on(&Event::Round { name, taken, of: calibration.rounds });
+    }
+    Ok(launch)
+}
+
+fn take_round(
+    subjects: &mut [&mut dyn Subject],
+    calibration: &Calibration,
+    order: Vec<usize>,
+    spent: &mut f64,
+) -> Result<Round, SubjectError> {
+    let mut per_operation = vec![0.0; subjects.len()];
+    let mut cpu = vec![None; subjects.len()];
+    for &index in &order {
+        let iters = calibration.iters[index];
+        let sample = single(subjects[index], iters)?;
+        per_operation[index] = sample.wall.0 as f64 / iters as f64;
+        cpu[index] = sample.axes.cpu.value().map(|ns| ns / iters as f64);
+        *spent += sample.spent.0 as f64;
+    }
+    Ok(Round { order, per_operation, cpu })
+}
+
+fn single(subject: &mut dyn Subject, iters: u64) -> Result<Sample, SubjectError> {
+    subject
+        .sample(Iters(iters), 1)?
+        .pop()
+        .ok_or_else(|| SubjectError::protocol("a batch of one sample was answered by none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Silent;
+    use crate::scripted::Scripted;
+
+    fn counts(subjects: usize) -> Calibration {
+        Calibration {
+            iters: vec![10; subjects],
+            warmup_rounds: 3,
+            rounds: 8,
+            per_operation: vec![1.0; subjects],
+            round_spent: 1.0,
+            slow: false,
+            threads: None,
+        }
+    }
+
+    #[test]
+    fn every_subject_runs_equally_often_and_leads_equally_often() {
+        let mut first = Scripted::constant(5.0);
+        let mut second = Scripted::constant(7.0);
+        let (mut schedule, mut warm) = (Schedule::new(2, 3), Schedule::new(2, 4));
+        let launch = collect(
+            &mut [&mut first, &mut second],
+            &counts(2),
+            &mut schedule,
+            &mut warm,
+            "x",
+            &mut Silent,
+        )
+        .unwrap();
+        assert_eq!(launch.rounds.len(), 8);
+        assert_eq!(launch.rounds.iter().filter(|r| r.order[0] == 0).count(), 4);
+        assert!(launch.rounds.iter().all(|r| r.per_operation == [5.0, 7.0]));
+        assert_eq!(first.iterations(), 11 * 10);
+        assert_eq!(second.iterations(), 11 * 10);
+    }
+
+    #[test]
+    fn a_failure_ends_the_launch_with_its_message() {
+        let mut failing = Scripted::failing("out of luck", 5);
+        let (mut schedule, mut warm) = (Schedule::new(1, 3), Schedule::new(1, 4));
+        let error = collect(
+            &mut [&mut failing],
+            &counts(1),
+            &mut schedule,
+            &mut warm,
+            "x",
+            &mut Silent,
+        )
+        .unwrap_err();
+        assert!(error.to_string().contains("out of luck"));
+    }
+}

@@ -1,0 +1,393 @@
+//! Comparing: pairs against the first subject, launch by launch, and the verdict that several
+//! launches allow. Subject 0 is the reference, the others are contenders; where they come from is
+//! not known here.
+
+use nbench::{Subject, SubjectError};
+
+use crate::calibrate::{Calibration, calibrate};
+use crate::collect::{Round, collect};
+use crate::observe::{Event, Observer};
+use crate::plan::{Looks, Plan};
+use crate::schedule::Schedule;
+use crate::stats;
+use crate::stop::{Decision, StopReason, planned_alpha};
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The contender takes less time, by more than the threshold.
+    Faster,
+    /// The contender takes more time, by more than the threshold.
+    Slower,
+    /// The whole interval lies inside the threshold.
+    Equivalent,
+    /// None of these could be shown.
+    Inconclusive,
+    /// Both sides are the same code, so nothing was measured.
+    Identical,
+}
+
+impl Verdict {
+    /// The stable word used in machine output and in the store.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Identical => "identical",
+        }
+    }
+}
+
+/// The judgement of one contender against the reference. Changes are `contender / reference - 1`:
+/// positive is slower.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Estimated change; `None` without launches.
+    pub change: Option<f64>,
+    /// Interval of the change with its exact error for this look; `None` when this many launches
+    /// have none.
+    pub interval: Option<ChangeInterval>,
+    /// Verdict by the rule of this module.
+    pub verdict: Verdict,
+    /// Launches used.
+    pub launches: usize,
+    /// Pairs used, all launches together.
+    pub pairs: usize,
+    /// The smallest change this run could have called; `None` without an interval.
+    pub smallest: Option<f64>,
+}
+
+/// Bounds of a change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangeInterval {
+    /// Lower bound (fraction).
+    pub low: f64,
+    /// Upper bound (fraction).
+    pub high: f64,
+    /// Exact two-sided error of this look.
+    pub level: f64,
+}
+
+/// Judges launch estimates (log-ratios) at two-sided error `alpha`.
+///
+/// Estimate: Hodges-Lehmann over launches. Interval: exact signed rank. Faster or slower: the
+/// interval excludes zero and the estimate exceeds `threshold`. Equivalent: the interval lies
+/// inside the threshold. Everything else is inconclusive.
+pub fn judge(
+    estimates: &[f64],
+    pairs: usize,
+    alpha: f64,
+    threshold: f64,
+    may_say_equivalent: bool,
+) -> Judgement {
+    let centre = stats::hodges_lehmann(estimates);
+    let ranked = stats::signed_rank_interval(estimates, alpha);
+    let change = centre.map(f64::exp_m1);
+    let interval = ranked.map(|i| ChangeInterval {
+        low: i.low.exp_m1(),
+        high: i.high.exp_m1(),
+        level: i.level,
+    });
+    let verdict = match (change, interval) {
+        (Some(change), Some(ChangeInterval { low, high, .. })) => {
+            if low > 0.0 && change > threshold {
+                Verdict::Slower
+            } else if high < 0.0 && change < -threshold {
+                Verdict::Faster
+            } else if may_say_equivalent && low >= -threshold && high <= threshold {
+                Verdict::Equivalent
+            } else {
+                Verdict::Inconclusive
+            }
+        }
+        _ => Verdict::Inconclusive,
+    };
+    // A change is called once it clears the threshold and the interval around it clears zero.
+    let smallest = ranked.map(|i| ((i.high - i.low) / 2.0).exp_m1().max(threshold));
+    Judgement { change, interval, verdict, launches: estimates.len(), pairs, smallest }
+}
+
+/// The estimate of one launch: the trimmed mean of `ln(contender / reference)`, taken separately
+/// over pairs led by either side and averaged, so that an order effect cancels instead of widening
+/// what is trimmed. With too few pairs of either lead it is the trimmed mean of all.
+pub fn launch_estimate(rounds: &[Round], contender: usize, trim: f64) -> Option<f64> {
+    let mut led = [Vec::new(), Vec::new()];
+    for round in rounds {
+        let ratio = round.per_operation[contender] / round.per_operation[0];
+        if ratio.is_finite() && ratio > 0.0 {
+            let reference_first =
+                round.order.iter().position(|s| *s == 0) < round.order.iter().position(|s| *s == contender);
+            led[usize::from(reference_first)].push(ratio.ln());
+        }
+    }
+    lead_averaged(&led[0], &led[1], trim)
+}
+
+/// The rule of [`launch_estimate`] on log-ratios already split by lead.
+pub fn lead_averaged(one: &[f64], other: &[f64], trim: f64) -> Option<f64> {
+    const ENOUGH: usize = 5;
+    if one.len() >= ENOUGH && other.len() >= ENOUGH {
+        Some((stats::trimmed_mean(one, trim)? + stats::trimmed_mean(other, trim)?) / 2.0)
+    } else {
+        let all: Vec<f64> = one.iter().chain(other).copied().collect();
+        stats::trimmed_mean(&all, trim)
+    }
+}
+
+/// The pairs of one launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedLaunch {
+    /// Rounds in time order.
+    pub rounds: Vec<Round>,
+    /// Log-ratio estimate of each contender (index 0 is contender 1); `None` when no pair of the
+    /// launch had two positive times.
+    pub estimates: Vec<Option<f64>>,
+}
+
+/// One benchmark compared across subjects over several launches.
+#[derive(Debug)]
+pub struct Compare {
+    name: String,
+    plan: Plan,
+    looks: Looks,
+    subjects: usize,
+    calibration: Option<Calibration>,
+    schedule: Schedule,
+    warm_schedule: Schedule,
+    launches: Vec<PairedLaunch>,
+    decided: Vec<Option<Judgement>>,
+    stopped: Option<StopReason>,
+}
+
+impl Compare {
+    /// A comparison of `subjects` (at least two) under `plan`.
+    pub fn new(name: impl Into<String>, subjects: usize, plan: Plan) -> Compare {
+        let name = name.into();
+        let seed = plan.seed ^ name_seed(&name);
+        Compare {
+            looks: plan.looks.clone(),
+            subjects,
+            calibration: None,
+            schedule: Schedule::new(subjects, seed),
+            warm_schedule: Schedule::new(subjects, seed.rotate_left(17) ^ 0x5bd1_e995),
+            launches: Vec::new(),
+            decided: vec![None; subjects.saturating_sub(1)],
+            stopped: None,
+            name,
+            plan,
+        }
+    }
+
+    /// The pilot: calibrates; its samples are not kept.
+    pub fn pilot(
+        &mut self,
+        subjects: &mut [&mut dyn Subject],
+        observer: &mut dyn Observer,
+    ) -> Result<&Calibration, SubjectError> {
+        let target = self.plan.slice.as_nanos() as f64;
+        let calibration = calibrate(subjects, &self.plan, target, self.plan.seed)?;
+        if calibration.slow {
+            self.looks = self.plan.looks.slow();
+        }
+        observer.on(&Event::Calibrated {
+            name: &self.name,
+            iters: &calibration.iters,
+            rounds: calibration.rounds,
+        });
+        Ok(self.calibration.insert(calibration))
+    }
+
+    /// Takes one launch from fresh subjects, or calibrates first when no pilot has run.
+    pub fn launch(
+        &mut self,
+        subjects: &mut [&mut dyn Subject],
+        observer: &mut dyn Observer,
+    ) -> Result<&PairedLaunch, SubjectError> {
+        if self.calibration.is_none() {
+            self.pilot(subjects, observer)?;
+        }
+        let Some(calibration) = &self.calibration else {
+            return Err(SubjectError::protocol("a launch was asked for before its pilot"));
+        };
+        let taken = collect(
+            subjects,
+            calibration,
+            &mut self.schedule,
+            &mut self.warm_schedule,
+            &self.name,
+            observer,
+        )?;
+        Ok(self.accept(taken.rounds, observer))
+    }
+
+    /// Adds a launch whose rounds were taken elsewhere, for instance read back from a record.
+    pub fn accept(&mut self, rounds: Vec<Round>, observer: &mut dyn Observer) -> &PairedLaunch {
+        let estimates = (1..self.subjects)
+            .map(|contender| launch_estimate(&rounds, contender, self.plan.trim))
+            .collect();
+        self.launches.push(PairedLaunch { rounds, estimates });
+        observer.on(&Event::Launch { name: &self.name, launches: self.launches.len() });
+        self.look();
+        &self.launches[self.launches.len() - 1]
+    }
+
+    /// Looks, if this launch count is a planned one. A contender keeps its first verdict.
+    fn look(&mut self) {
+        let Some(alpha) = planned_alpha(&self.looks, self.launches.len()) else { return };
+        let last = self.launches.len() >= self.looks.last();
+        for contender in 1..self.subjects {
+            if self.decided[contender - 1].is_some() {
+                continue;
+            }
+            let judgement = self.judge_now(contender, alpha);
+            if judgement.verdict != Verdict::Inconclusive || last {
+                self.decided[contender - 1] = Some(judgement);
+            }
+        }
+        if self.decided.iter().all(Option::is_some) {
+            let every = self.decided.iter().flatten().all(|j| j.verdict != Verdict::Inconclusive);
+            self.stopped = Some(if every { StopReason::Decided } else { StopReason::LastLook });
+        } else if last {
+            self.stopped = Some(StopReason::LastLook);
+        }
+    }
+
+    fn judge_now(&self, contender: usize, alpha: f64) -> Judgement {
+        let estimates = self.estimates(contender);
+        judge(&estimates, self.pairs(), alpha, self.plan.threshold, self.plan.may_say_equivalent)
+    }
+
+    /// Whether another launch is wanted.
+    pub fn decide(&self) -> Decision {
+        self.stopped.map_or(Decision::More, Decision::Done)
+    }
+
+    /// Ends the comparison outside its plan (budget, interrupt): undecided contenders are judged
+    /// with all error that is left.
+    pub fn stop(&mut self, reason: StopReason) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let alpha = self.looks.left_after(self.launches.len());
+        for contender in 1..self.subjects {
+            if self.decided[contender - 1].is_none() {
+                self.decided[contender - 1] = Some(self.judge_now(contender, alpha));
+            }
+        }
+        self.stopped = Some(reason);
+    }
+
+    /// The judgement of `contender` (1-based subject index); before the end it is what would be
+    /// said if the run stopped now.
+    pub fn judgement(&self, contender: usize) -> Judgement {
+        match self.decided.get(contender.wrapping_sub(1)) {
+            Some(Some(judgement)) => judgement.clone(),
+            _ => self.judge_now(contender, self.looks.left_after(self.launches.len())),
+        }
+    }
+
+    /// Launch estimates (log-ratios) of a contender, in launch order.
+    pub fn estimates(&self, contender: usize) -> Vec<f64> {
+        self.launches
+            .iter()
+            .filter_map(|l| l.estimates.get(contender.wrapping_sub(1)).copied().flatten())
+            .collect()
+    }
+
+    /// Median nanoseconds per operation of a subject over launches (median of launch medians).
+    pub fn typical(&self, subject: usize) -> Option<f64> {
+        let medians: Vec<f64> = self
+            .launches
+            .iter()
+            .filter_map(|l| {
+                let times: Vec<f64> = l.rounds.iter().map(|r| r.per_operation[subject]).collect();
+                stats::median(&times)
+            })
+            .collect();
+        stats::median(&medians)
+    }
+
+    /// Describes pairs and launches beyond the verdict.
+    pub fn diagnostics(&self, contender: usize) -> crate::diagnose::Diagnostics {
+        crate::diagnose::diagnose(&self.launches, contender, self.plan.trim)
+    }
+
+    /// Pairs so far, all launches together.
+    pub fn pairs(&self) -> usize {
+        self.launches.iter().map(|l| l.rounds.len()).sum()
+    }
+
+    /// Launches so far, the pilot not counted.
+    pub fn launches(&self) -> &[PairedLaunch] {
+        &self.launches
+    }
+
+    /// Counts chosen by the pilot.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
+    }
+
+    /// Reduces the rounds of later launches to fit a budget; never below the plan's minimum.
+    pub fn limit_rounds(&mut self, rounds: usize) {
+        let least = self.plan.min_rounds;
+        if let Some(calibration) = &mut self.calibration {
+            if !calibration.slow {
+                calibration.rounds = rounds.clamp(least, calibration.rounds.max(least));
+            }
+        }
+    }
+
+    /// Looks of this comparison, after the pilot may have chosen those of slow operations.
+    pub fn looks(&self) -> &Looks {
+        &self.looks
+    }
+
+    /// Settings of this comparison.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// A seed that differs by name but not by run.
+pub(crate) fn name_seed(name: &str) -> u64 {
+    // FNV-1a: tiny and stable across platforms and releases.
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Compares subjects that `fresh` makes anew for each launch, to the end of the plan.
+///
+/// The thin loop for comparisons inside a program or a test; the driver of several benchmarks runs
+/// the same steps itself to walk them together.
+pub fn compare<F>(
+    name: &str,
+    subjects: usize,
+    plan: Plan,
+    mut fresh: F,
+    observer: &mut dyn Observer,
+) -> Result<Compare, SubjectError>
+where
+    F: FnMut(usize) -> Result<Vec<Box<dyn Subject>>, SubjectError>,
+{
+    let mut trial = Compare::new(name, subjects, plan);
+    for launch in 0.. {
+        let mut owned = fresh(launch)?;
+        let mut borrowed: Vec<&mut dyn Subject> =
+            owned.iter_mut().map(|s| s.as_mut() as &mut dyn Subject).collect();
+        if launch == 0 {
+            trial.pilot(&mut borrowed, observer)?;
+        } else {
+            trial.launch(&mut borrowed, observer)?;
+        }
+        if let Decision::Done(_) = trial.decide() {
+            break;
+        }
+    }
+    Ok(trial)
+}
+
+#[cfg(test)]
+mod tests;

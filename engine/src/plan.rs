@@ -1,0 +1,217 @@
+//! Every knob of a measurement with its default and the reason for it. Plain data: nothing here
+//! measures, and no other file of the engine invents a number.
+
+use std::time::Duration;
+
+/// How iteration counts of the subjects of one round relate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batching {
+    /// Every subject runs the same count. Required when one benchmark is compared across builds: a
+    /// cost that drifts with use would otherwise read as a difference.
+    Shared,
+    /// Every subject gets its own count so that all take the same time. For implementations whose
+    /// speeds differ widely.
+    EqualTime,
+}
+
+/// When to look at the launches and how much error each look may spend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looks {
+    /// Launch counts at which a verdict may be given, ascending.
+    pub at: Vec<usize>,
+    /// Two-sided error spent at each look, same length as `at`; the sum is `1 - confidence`.
+    pub alpha: Vec<f64>,
+}
+
+impl Looks {
+    /// Three looks at 95 %: 1, 1.5 and 2.5 % after 10, 16 and 24 launches.
+    pub fn standard() -> Looks {
+        Looks { at: vec![10, 16, 24], alpha: vec![0.010, 0.015, 0.025] }
+    }
+
+    /// One look after 6 launches, the fewest that have a 95 % interval at all.
+    pub fn quick() -> Looks {
+        Looks { at: vec![6], alpha: vec![0.05] }
+    }
+
+    /// Five looks up to 48 launches with the same total error.
+    pub fn thorough() -> Looks {
+        Looks { at: vec![10, 16, 24, 36, 48], alpha: vec![0.008, 0.008, 0.010, 0.010, 0.014] }
+    }
+
+    /// For operations so slow that a launch holds one pair: a first look after 6 launches, so that
+    /// minutes are not spent where six pairs suffice.
+    pub fn slow(&self) -> Looks {
+        let total: f64 = self.alpha.iter().sum();
+        // The first look needs 2 / 64 = 3.125 % or it can never be decided there.
+        if self.at.first() == Some(&6) || total < 0.04 {
+            return self.clone();
+        }
+        let first = 0.032;
+        let rest = (total - first) / self.at.len() as f64;
+        let mut at = vec![6];
+        at.extend(&self.at);
+        let mut alpha = vec![first];
+        alpha.extend(std::iter::repeat_n(rest, self.at.len()));
+        Looks { at, alpha }
+    }
+
+    /// The same looks at another overall confidence (0.5..1): errors scale in proportion.
+    pub fn at_confidence(&self, confidence: f64) -> Looks {
+        let total: f64 = self.alpha.iter().sum();
+        let scale = (1.0 - confidence) / total;
+        Looks { at: self.at.clone(), alpha: self.alpha.iter().map(|a| a * scale).collect() }
+    }
+
+    /// Overall confidence: one minus all error spent.
+    pub fn confidence(&self) -> f64 {
+        1.0 - self.alpha.iter().sum::<f64>()
+    }
+
+    /// The last planned launch count.
+    pub fn last(&self) -> usize {
+        self.at.last().copied().unwrap_or(0)
+    }
+
+    /// Error left for an unplanned look after `launches` launches: everything not yet spent.
+    pub fn left_after(&self, launches: usize) -> f64 {
+        self.at.iter().zip(&self.alpha).filter(|(at, _)| **at > launches).map(|(_, a)| a).sum()
+    }
+}
+
+/// Settings of one measurement or comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Length of one sample of a comparison. Short slices win: the spread of a launch's estimate
+    /// grows with the slice, and one millisecond still dwarfs a wire round trip.
+    pub slice: Duration,
+    /// Untimed running before the first sample of a launch, turned into a fixed count of batches by
+    /// the pilot launch. 30 ms was enough for native code on seven workloads.
+    pub warmup: Duration,
+    /// Paired time per launch, all subjects together.
+    pub launch_time: Duration,
+    /// Most rounds in a launch.
+    pub max_rounds: usize,
+    /// Fewest rounds in a launch unless the operation is slow.
+    pub min_rounds: usize,
+    /// An operation longer than this gets one round per launch.
+    pub slow_operation: Duration,
+    /// Most that one batch may take, set-up included; at least one operation runs all the same.
+    pub spent_cap: Duration,
+    /// Share trimmed at either end of a launch's log-ratios.
+    pub trim: f64,
+    /// Iteration counts of the subjects.
+    pub batching: Batching,
+    /// When to look.
+    pub looks: Looks,
+    /// Whether `equivalent` may be said; a single early look is too weak for it.
+    pub may_say_equivalent: bool,
+    /// Practical threshold: smaller changes are not called faster or slower (fraction).
+    pub threshold: f64,
+    /// Seed of orders and resampling.
+    pub seed: u64,
+    /// Length of one sample of a single measurement.
+    pub sample_time: Duration,
+    /// Time for the samples of one launch of a single measurement.
+    pub sampling_time: Duration,
+    /// Most samples in one launch of a single measurement.
+    pub max_samples: usize,
+    /// Launches of a single measurement before the interval is looked at; six is the fewest that
+    /// have a distribution-free 95 % interval.
+    pub min_launches: usize,
+    /// Launches after which a single measurement stops whatever its interval.
+    pub max_launches: usize,
+    /// Relative half-width of the interval at which a single measurement stops.
+    pub precision: f64,
+    /// Confidence of a single measurement's interval.
+    pub confidence: f64,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            slice: Duration::from_millis(1),
+            warmup: Duration::from_millis(30),
+            launch_time: Duration::from_millis(160),
+            max_rounds: 80,
+            min_rounds: 4,
+            slow_operation: Duration::from_millis(50),
+            spent_cap: Duration::from_millis(20),
+            trim: 0.2,
+            batching: Batching::Shared,
+            looks: Looks::standard(),
+            may_say_equivalent: true,
+            threshold: 0.01,
+            seed: 1,
+            sample_time: Duration::from_micros(10),
+            sampling_time: Duration::from_millis(50),
+            max_samples: 1000,
+            min_launches: 6,
+            max_launches: 12,
+            precision: 0.02,
+            confidence: 0.95,
+        }
+    }
+}
+
+impl Plan {
+    /// Checks ranges; the error is a fragment that names the setting and its range.
+    pub fn validate(&self) -> Result<(), String> {
+        let in_range = |name: &str, value: f64, low: f64, high: f64| {
+            if value.is_finite() && value >= low && value < high {
+                Ok(())
+            } else {
+                Err(format!("`{name}` is {value}, but must be at least {low} and below {high}"))
+            }
+        };
+        in_range("threshold", self.threshold, 0.0, 1.0)?;
+        in_range("trim", self.trim, 0.0, 0.5)?;
+        in_range("confidence", self.confidence, 0.5, 1.0)?;
+        in_range("precision", self.precision, 0.0, 1.0)?;
+        if self.slice.is_zero() || self.sample_time.is_zero() {
+            return Err("`slice` and `sample_time` must be longer than zero".to_owned());
+        }
+        if self.min_rounds == 0 || self.max_rounds < self.min_rounds {
+            return Err("`max_rounds` must be at least `min_rounds`, which must be at least 1".to_owned());
+        }
+        if self.min_launches == 0 || self.max_launches < self.min_launches {
+            return Err("`max_launches` must be at least `min_launches`, which must be at least 1".to_owned());
+        }
+        if self.looks.at.is_empty()
+            || self.looks.at.len() != self.looks.alpha.len()
+            || self.looks.at.windows(2).any(|w| w[0] >= w[1])
+        {
+            return Err("`looks` must name ascending launch counts, each with its error".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_and_spend_five_percent() {
+        Plan::default().validate().unwrap();
+        for looks in [Looks::standard(), Looks::quick(), Looks::thorough(), Looks::standard().slow()] {
+            assert!((looks.confidence() - 0.95).abs() < 1e-12, "{looks:?}");
+        }
+    }
+
+    #[test]
+    fn error_left_is_what_later_looks_would_spend() {
+        let looks = Looks::standard();
+        assert!((looks.left_after(9) - 0.05).abs() < 1e-12);
+        assert!((looks.left_after(10) - 0.04).abs() < 1e-12);
+        assert!((looks.left_after(20) - 0.025).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        let plan = Plan { threshold: 1.5, ..Plan::default() };
+        assert!(plan.validate().unwrap_err().contains("`threshold`"));
+        let plan = Plan { max_rounds: 1, ..Plan::default() };
+        assert!(plan.validate().unwrap_err().contains("`max_rounds`"));
+    }
+}

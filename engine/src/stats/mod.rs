@@ -1,0 +1,15 @@
+//! Pure functions over `&[f64]`: location, spread, rank intervals, resampling.
+//! Nothing here knows a benchmark, a clock or a process; absent results are `None`, never zero.
+
+pub mod blocks;
+pub mod independent;
+pub mod ordered;
+pub mod ranks;
+pub mod spread;
+pub mod wilcoxon;
+
+pub use blocks::{BlockInterval, circular_block_interval};
+pub use independent::{cliffs_delta, mann_whitney};
+pub use ordered::{median, median_interval, percentile, trimmed_mean};
+pub use spread::{TukeyCounts, lag1, mad, mean, standard_deviation, tukey_counts};
+pub use wilcoxon::{SignedRankInterval, hodges_lehmann, signed_rank_interval, signed_rank_p};

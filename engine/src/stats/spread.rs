@@ -1,0 +1,123 @@
+//! Spread and shape of one series: deviation, outlier labels, correlation of neighbours.
+//! Outliers are counted here and removed nowhere.
+
+use super::ordered::{median, percentile};
+
+/// Factor that makes the median absolute deviation of normal data equal its standard deviation.
+pub const MAD_SCALE: f64 = 1.4826;
+
+/// The arithmetic mean, `None` when empty.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The sample standard deviation (divisor `n - 1`), `None` below two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// The median absolute deviation, raw (not scaled by [`MAD_SCALE`]); `None` when empty.
+pub fn mad(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let distances: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
+    median(&distances)
+}
+
+/// Correlation of neighbours: Pearson's between `x[i - 1]` and `x[i]`, both centred on the mean of
+/// the whole series and normalised by their own partial sums. `None` with fewer than three values
+/// or without any spread, where it is not defined.
+pub fn lag1(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let (mut cross, mut before, mut after) = (0.0, 0.0, 0.0);
+    for pair in values.windows(2) {
+        let (x, y) = (pair[0] - centre, pair[1] - centre);
+        cross += x * y;
+        before += x * x;
+        after += y * y;
+    }
+    let scale = (before * after).sqrt();
+    (scale > 0.0).then(|| cross / scale)
+}
+
+/// How many values lie beyond Tukey's inner (1.5 IQR) and outer (3 IQR) fences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TukeyCounts {
+    /// Beyond 3 IQR below the first quartile.
+    pub low_severe: usize,
+    /// Between 1.5 and 3 IQR below the first quartile.
+    pub low_mild: usize,
+    /// Between 1.5 and 3 IQR above the third quartile.
+    pub high_mild: usize,
+    /// Beyond 3 IQR above the third quartile.
+    pub high_severe: usize,
+}
+
+impl TukeyCounts {
+    /// All labelled values together.
+    pub fn total(&self) -> usize {
+        self.low_severe + self.low_mild + self.high_mild + self.high_severe
+    }
+}
+
+/// Labels by Tukey's fences over type 7 quartiles; nothing is removed.
+pub fn tukey_counts(values: &[f64]) -> TukeyCounts {
+    let mut counts = TukeyCounts::default();
+    let (Some(q1), Some(q3)) = (percentile(values, 0.25), percentile(values, 0.75)) else {
+        return counts;
+    };
+    let range = q3 - q1;
+    for &value in values {
+        if value < q1 - 3.0 * range {
+            counts.low_severe += 1;
+        } else if value < q1 - 1.5 * range {
+            counts.low_mild += 1;
+        } else if value > q3 + 3.0 * range {
+            counts.high_severe += 1;
+        } else if value > q3 + 1.5 * range {
+            counts.high_mild += 1;
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviation_uses_n_minus_one() {
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert!((standard_deviation(&values).unwrap() - (32f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!(standard_deviation(&[1.0]), None);
+    }
+
+    #[test]
+    fn mad_is_raw() {
+        assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
+    }
+
+    #[test]
+    fn lag1_of_alternation_is_minus_one_and_of_a_constant_undefined() {
+        let zigzag: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
+        assert!((lag1(&zigzag).unwrap() + 1.0).abs() < 0.05);
+        assert_eq!(lag1(&[3.0; 10]), None);
+        assert_eq!(lag1(&[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn fences_label_and_keep() {
+        let mut values: Vec<f64> = (1..=20).map(f64::from).collect();
+        values.extend([32.0, 100.0, -100.0]);
+        let counts = tukey_counts(&values);
+        assert_eq!((counts.low_severe, counts.high_severe), (1, 1));
+        assert_eq!(counts.total(), 2);
+    }
+}
