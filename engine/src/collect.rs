@@ -120,15 +120,9 @@ mod tests {
     fn a_failure_ends_the_launch_with_its_message() {
         let mut failing = Scripted::failing("out of luck", 5);
         let (mut schedule, mut warm) = (Schedule::new(1, 3), Schedule::new(1, 4));
-        let error = collect(
-            &mut [&mut failing],
-            &counts(1),
-            &mut schedule,
-            &mut warm,
-            "x",
-            &mut Silent,
-        )
-        .unwrap_err();
+        let error =
+            collect(&mut [&mut failing], &counts(1), &mut schedule, &mut warm, "x", &mut Silent)
+                .unwrap_err();
         assert!(error.to_string().contains("out of luck"));
     }
 }

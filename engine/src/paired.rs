@@ -117,8 +117,8 @@ pub fn launch_estimate(rounds: &[Round], contender: usize, trim: f64) -> Option<
     for round in rounds {
         let ratio = round.per_operation[contender] / round.per_operation[0];
         if ratio.is_finite() && ratio > 0.0 {
-            let reference_first =
-                round.order.iter().position(|s| *s == 0) < round.order.iter().position(|s| *s == contender);
+            let reference_first = round.order.iter().position(|s| *s == 0)
+                < round.order.iter().position(|s| *s == contender);
             led[usize::from(reference_first)].push(ratio.ln());
         }
     }

@@ -172,10 +172,13 @@ impl Plan {
             return Err("`slice` and `sample_time` must be longer than zero".to_owned());
         }
         if self.min_rounds == 0 || self.max_rounds < self.min_rounds {
-            return Err("`max_rounds` must be at least `min_rounds`, which must be at least 1".to_owned());
+            return Err(
+                "`max_rounds` must be at least `min_rounds`, which must be at least 1".to_owned()
+            );
         }
         if self.min_launches == 0 || self.max_launches < self.min_launches {
-            return Err("`max_launches` must be at least `min_launches`, which must be at least 1".to_owned());
+            return Err("`max_launches` must be at least `min_launches`, which must be at least 1"
+                .to_owned());
         }
         if self.looks.at.is_empty()
             || self.looks.at.len() != self.looks.alpha.len()
@@ -194,7 +197,9 @@ mod tests {
     #[test]
     fn defaults_are_valid_and_spend_five_percent() {
         Plan::default().validate().unwrap();
-        for looks in [Looks::standard(), Looks::quick(), Looks::thorough(), Looks::standard().slow()] {
+        for looks in
+            [Looks::standard(), Looks::quick(), Looks::thorough(), Looks::standard().slow()]
+        {
             assert!((looks.confidence() - 0.95).abs() < 1e-12, "{looks:?}");
         }
     }

@@ -148,13 +148,15 @@ impl Measure {
     pub fn estimate(&self) -> Option<Estimate> {
         let medians: Vec<f64> =
             self.launches.iter().filter_map(|l| stats::median(&l.samples)).collect();
-        let means: Vec<f64> = self.launches.iter().filter_map(|l| stats::mean(&l.samples)).collect();
+        let means: Vec<f64> =
+            self.launches.iter().filter_map(|l| stats::mean(&l.samples)).collect();
         let spreads: Vec<f64> = self
             .launches
             .iter()
             .filter_map(|l| {
                 let middle = stats::median(&l.samples)?;
-                let range = stats::percentile(&l.samples, 0.75)? - stats::percentile(&l.samples, 0.25)?;
+                let range =
+                    stats::percentile(&l.samples, 0.75)? - stats::percentile(&l.samples, 0.25)?;
                 (middle > 0.0).then(|| range / middle)
             })
             .collect();
@@ -170,7 +172,12 @@ impl Measure {
             launches: medians.len(),
             samples: self.launches.iter().map(|l| l.samples.len()).sum(),
             spread: stats::median(&spreads),
-            min: self.launches.iter().flat_map(|l| &l.samples).copied().fold(f64::INFINITY, f64::min),
+            min: self
+                .launches
+                .iter()
+                .flat_map(|l| &l.samples)
+                .copied()
+                .fold(f64::INFINITY, f64::min),
             mean: stats::mean(&means)?,
             outliers: stats::tukey_counts(&relative),
         })

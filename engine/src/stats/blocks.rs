@@ -65,7 +65,10 @@ mod tests {
     #[test]
     fn constant_data_has_no_width_and_twenty_values_a_block_of_five() {
         let interval = circular_block_interval(&[2.0; 20], 0.95, 200, 1).unwrap();
-        assert_eq!((interval.low, interval.mean, interval.high, interval.block), (2.0, 2.0, 2.0, 5));
+        assert_eq!(
+            (interval.low, interval.mean, interval.high, interval.block),
+            (2.0, 2.0, 2.0, 5)
+        );
         assert_eq!(circular_block_interval(&[2.0], 0.95, 200, 1), None);
     }
 

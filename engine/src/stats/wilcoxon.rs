@@ -47,7 +47,7 @@ pub fn null_distribution(n: usize) -> Vec<f64> {
             mass[sum] = 0.5 * (mass[sum] + with);
         }
     }
-    let mut total = 0.0;
+    let mut total: f64 = 0.0;
     mass.iter()
         .map(|m| {
             total += m;
