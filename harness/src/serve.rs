@@ -57,7 +57,14 @@ impl<R: BufRead, W: Write, E: FnMut()> Session<R, W, E> {
         if self.over {
             return;
         }
-        let line = message.encode();
+        let mut line = message.encode();
+        if line.len() > MAX_LINE {
+            // Only a message that quotes a very long id gets here, and the driver is owed an answer.
+            line = FromWorker::Failed {
+                message: format!("the answer is longer than {MAX_LINE} bytes"),
+            }
+            .encode();
+        }
         if self.writer.write_all(line.as_bytes()).and_then(|()| self.writer.flush()).is_err() {
             self.finish();
         }

@@ -136,7 +136,7 @@ fn teardown_gets_every_input_after_a_panic_of_routine_or_setup() {
 
 #[test]
 fn custom_time_is_taken_as_it_is() {
-    let timed = run(7, |b| b.iter_custom(|iters| Duration::from_micros(iters))).unwrap();
+    let timed = run(7, |b| b.iter_custom(Duration::from_micros)).unwrap();
     assert_eq!(timed.wall, Nanos(7_000));
     assert!(matches!(timed.region, Region::Own));
     let endless = run(1, |b| b.iter_custom(|_| Duration::MAX)).unwrap();
