@@ -18,10 +18,10 @@ fn wire(suite: &mut Suite) {
         let line = samples.encode();
         group.throughput(Throughput::Bytes(line.len() as u64));
         group.bench_with(("encode samples", count), &samples, |b, samples| {
-            b.iter(|| samples.encode())
+            b.iter(|| samples.encode());
         });
         group.bench_with(("decode samples", count), line.as_bytes(), |b, line| {
-            b.iter(|| FromWorker::decode(line))
+            b.iter(|| FromWorker::decode(line));
         });
     }
     let batch = FromDriver::Batch { case: 0, iters: 1000, count: 20 }.encode();

@@ -126,7 +126,7 @@ mod tests {
         assert!(reply.thread_cpu.is_err());
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[test]
     fn set_up_is_spent_but_neither_timed_nor_in_the_cpu_time() {
         let mut busy = || {

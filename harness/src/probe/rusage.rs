@@ -84,7 +84,7 @@ fn thread() -> CpuTime {
 mod tests {
     use super::*;
 
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    #[cfg(any(all(target_os = "linux", target_pointer_width = "64"), target_os = "macos"))]
     #[test]
     fn a_busy_thread_uses_cpu_time() {
         let start = CpuTimes::now();
