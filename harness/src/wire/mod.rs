@@ -259,23 +259,23 @@ fn encode_offer(offer: &Offer) -> String {
         line = line.number("reference", reference as u64);
     }
     line = line.texts("tags", &offer.tags);
-    match &offer.throughput {
-        Some(Throughput::Bytes(amount)) => {
-            line = line.texts("throughput", &["bytes".into(), amount.to_string()])
-        }
-        Some(Throughput::Elements(amount)) => {
-            line = line.texts("throughput", &["elements".into(), amount.to_string()]);
-        }
-        Some(Throughput::Custom { amount, unit }) if amount.is_finite() => {
-            line =
-                line.texts("throughput", &["custom".into(), format!("{amount:?}"), unit.clone()]);
-        }
-        Some(Throughput::Custom { .. }) | None => {}
-    }
+    line = line.texts("throughput", &encode_throughput(offer.throughput.as_ref()));
     for (key, value) in &offer.settings {
         line = line.setting(key, value);
     }
     line.end()
+}
+
+/// Kind, amount and unit; nothing for an amount that is no number.
+fn encode_throughput(throughput: Option<&Throughput>) -> Vec<String> {
+    match throughput {
+        Some(Throughput::Bytes(amount)) => vec!["bytes".to_owned(), amount.to_string()],
+        Some(Throughput::Elements(amount)) => vec!["elements".to_owned(), amount.to_string()],
+        Some(Throughput::Custom { amount, unit }) if amount.is_finite() => {
+            vec!["custom".to_owned(), format!("{amount:?}"), unit.clone()]
+        }
+        Some(Throughput::Custom { .. }) | None => Vec::new(),
+    }
 }
 
 fn decode_worker(line: &[u8]) -> Result<FromWorker, String> {
