@@ -1,0 +1,334 @@
+//! The command line, by clap derive only. Flags are dumb here; `settings.rs` turns them into
+//! validated settings and nothing below sees them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::term::{Colour, Format};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 a gate was asked for and a benchmark is slower, 2 usage, settings or revision, \
+3 build failed, 4 a benchmark failed, 5 nothing selected, 6 a verdict was demanded and none was \
+possible, 7 host or lock, 8 publishing failed, 9 store, 130 interrupted.";
+
+/// Did my change make this faster or slower?
+#[derive(Debug, Parser)]
+#[command(name = "cargo nbench", bin_name = "cargo nbench", version, about, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What results on standard output look like.
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+    /// When to colour.
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub color: Colour,
+    /// Print results, warnings and errors only.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure the benchmarks of the working tree and store the results.
+    Run(RunArgs),
+    /// Compare two or more revisions in pairs and give a verdict per benchmark.
+    #[command(after_help = AB_HELP)]
+    Ab(AbArgs),
+    /// Show stored results by commit, on the terminal or as one HTML page.
+    History(HistoryArgs),
+    /// Render the last comparison as a pull-request comment, and post it on request.
+    Comment(CommentArgs),
+    /// List the benchmarks of the working tree (runs their set-up code).
+    List(ListArgs),
+    /// Remove cached checkouts and builds of old revisions.
+    Clean(CleanArgs),
+}
+
+const AB_HELP: &str = "\
+Without REV the reference is HEAD when the working tree is dirty, otherwise the merge base with the \
+default branch, otherwise HEAD~1; it says which. With one REV the contender is the working tree as \
+it is, uncommitted and untracked files included. `main...` means the merge base with main, `@tree` \
+the working tree. Changes are contender / reference - 1: positive is slower.
+
+Exit codes are listed in `cargo nbench --help`.";
+
+/// Which bench targets are built, and how; the same words as cargo's.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Build (as cargo bench)")]
+pub struct BuildArgs {
+    /// Package to benchmark; can be repeated.
+    #[arg(short, long = "package", value_name = "SPEC")]
+    pub package: Vec<String>,
+    /// All packages of the workspace.
+    #[arg(long)]
+    pub workspace: bool,
+    /// Package to leave out; can be repeated.
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
+    pub exclude: Vec<String>,
+    /// Bench target to build; can be repeated.
+    #[arg(long = "bench", value_name = "NAME")]
+    pub bench: Vec<String>,
+    /// Features to activate.
+    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
+    pub features: Vec<String>,
+    /// Activate all features.
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not activate the `default` feature.
+    #[arg(long)]
+    pub no_default_features: bool,
+    /// Cargo profile (default: bench).
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// Target triple.
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
+    /// Directory for build artefacts of the working tree.
+    #[arg(long, value_name = "DIR")]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Require that Cargo.lock is up to date.
+    #[arg(long)]
+    pub locked: bool,
+    /// Do not use the network.
+    #[arg(long)]
+    pub offline: bool,
+    /// Equal to --locked and --offline.
+    #[arg(long)]
+    pub frozen: bool,
+    /// Parallel build jobs.
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<String>,
+    /// Cargo configuration; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    pub config: Vec<String>,
+}
+
+/// How measurements are taken.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Measurement")]
+pub struct PlanArgs {
+    /// Bundle of settings.
+    #[arg(long, value_enum, value_name = "PRESET")]
+    pub preset: Option<PresetArg>,
+    /// Bound on the measuring time of the whole suite, such as 20s or 2m.
+    #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
+    pub budget: Option<Duration>,
+    /// Seed of the schedule.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Longest time one batch may take before its worker is given up (default 60s).
+    #[arg(long, value_name = "TIME")]
+    pub batch_limit: Option<String>,
+    /// Longest time set-up between two benchmarks may take (default 120s).
+    #[arg(long, value_name = "TIME")]
+    pub setup_limit: Option<String>,
+    /// Do not pin workers to a CPU.
+    #[arg(long)]
+    pub no_pin: bool,
+}
+
+/// A bundle of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PresetArg {
+    /// One early look; never says equivalent.
+    Quick,
+    /// Looks after 10, 16 and 24 launches.
+    Default,
+    /// Looks up to 48 launches.
+    Thorough,
+}
+
+/// Where results are kept.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Store")]
+pub struct StoreArgs {
+    /// Path of the store (default: .nbench/store.sqlite in the workspace root; also NBENCH_STORE).
+    #[arg(long, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
+    pub filter: Option<String>,
+    /// The filter is the whole id.
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+    /// Relative half-width of the interval at which a measurement stops (fraction).
+    #[arg(long, value_name = "SHARE", help_heading = "Measurement")]
+    pub precision: Option<f64>,
+    /// How to measure.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// What to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Where to store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `ab`.
+#[derive(Debug, Args)]
+pub struct AbArgs {
+    /// Revisions: reference first, then contenders; `@tree` is the working tree.
+    #[arg(value_name = "REV")]
+    pub revisions: Vec<String>,
+    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// The filter is the whole id.
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+    /// Measure the contender's bench sources against every revision's library.
+    #[arg(long)]
+    pub overlay_benches: bool,
+    /// Measure even if both sides are the same code.
+    #[arg(long)]
+    pub force: bool,
+    /// Exit 1 if a benchmark is slower.
+    #[arg(long)]
+    pub gate: bool,
+    /// Exit 6 if a benchmark has no verdict.
+    #[arg(long)]
+    pub require_verdict: bool,
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1%.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub threshold: Option<f64>,
+    /// Overall confidence of an interval (fraction).
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub confidence: Option<f64>,
+    /// How to measure.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// What to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Where to store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Only benchmarks whose package, target or id contains this.
+    pub filter: Option<String>,
+    /// Write one self-contained page (default file: .nbench/history.html).
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub html: Option<Option<PathBuf>>,
+    /// How many commits back to look, first parents only.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub commits: usize,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Where to read.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `comment`.
+#[derive(Debug, Args)]
+pub struct CommentArgs {
+    /// Lines printed by `ab --format json`, instead of the last comparison of the store; `-` is
+    /// standard input.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Create or edit the pull request's comment (GitHub; needs GITHUB_TOKEN).
+    #[arg(long)]
+    pub post: bool,
+    /// Pull request number (default: from GITHUB_EVENT_PATH).
+    #[arg(long, value_name = "N")]
+    pub pr: Option<u64>,
+    /// Repository as owner/name (default: GITHUB_REPOSITORY).
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub repo: Option<String>,
+    /// Distinguishes several comments on one pull request.
+    #[arg(long, value_name = "ID", default_value = "default")]
+    pub id: String,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Where to read.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only benchmarks whose id contains this.
+    pub filter: Option<String>,
+    /// What to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// The cache of every repository, not of this one only.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// A fraction, or a percentage with its sign.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let value: f64 =
+        number.trim().parse().map_err(|_| format!("`{text}` is neither a fraction nor a percentage"))?;
+    let share = value / scale;
+    if (0.0..1.0).contains(&share) {
+        Ok(share)
+    } else {
+        Err(format!("`{text}` must be at least 0 and below 1 (write 1% or 0.01 for one percent)"))
+    }
+}
+
+/// Arguments without the `nbench` that cargo puts in front of them.
+pub fn without_cargo_word(mut argv: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    if argv.get(1).is_some_and(|word| word == "nbench") {
+        argv.remove(1);
+    }
+    argv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_leading_word_of_cargo_is_optional() {
+        let with = without_cargo_word(vec!["cargo-nbench".into(), "nbench".into(), "run".into()]);
+        let without = without_cargo_word(vec!["cargo-nbench".into(), "run".into()]);
+        assert_eq!(with, without);
+        assert!(Cli::try_parse_from(with).is_ok());
+    }
+
+    #[test]
+    fn shares_are_fractions_or_percentages() {
+        assert_eq!(parse_share("1%"), Ok(0.01));
+        assert_eq!(parse_share("0.02"), Ok(0.02));
+        assert!(parse_share("2").unwrap_err().contains("1%"));
+        assert!(parse_share("x").is_err());
+    }
+}

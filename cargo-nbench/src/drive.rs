@@ -1,0 +1,527 @@
+//! The schedule of launches over all benchmarks: pilot, then launch after launch, each a walk of
+//! every suite by fresh workers. It moves workers and trials together and tells a [`Sink`] what
+//! happened; it neither prints nor stores, and does not know which side is older.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use nbench::wire::Offer;
+use nbench_engine::observe::Silent;
+use nbench_engine::remote::{Peer, Remote};
+use nbench_engine::{
+    Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
+};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::launch::{Luck, Program, Starter, Worker, interrupted};
+use crate::walk::{Arrival, autopsy, move_to};
+
+/// One bench target, built for every side.
+#[derive(Debug)]
+pub struct Lane {
+    /// Package name.
+    pub package: String,
+    /// Target name.
+    pub target: String,
+    /// One program per side.
+    pub programs: Vec<Program>,
+    /// Ids in the order in which one pass of all workers reaches them.
+    pub walks: Vec<Vec<String>>,
+    /// Benchmarks of all walks.
+    pub units: Vec<Unit>,
+    /// Whether workers stay unpinned because a benchmark uses threads.
+    pub unpinned: bool,
+}
+
+/// One offered benchmark.
+#[derive(Debug)]
+pub struct Unit {
+    /// The offer, as the last side makes it.
+    pub offer: Offer,
+    /// What is measured of it.
+    pub tasks: Vec<Task>,
+    /// Whether it failed; it is not run again then.
+    pub failed: bool,
+}
+
+/// One measurement or comparison.
+#[derive(Debug)]
+pub struct Task {
+    /// The id, with its case where there are several.
+    pub name: String,
+    /// Which case of which side each subject is.
+    pub picks: Vec<Pick>,
+    /// The trial.
+    pub trial: Trial,
+    /// Row of the store, once there is one.
+    pub row: Option<i64>,
+}
+
+/// A case of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pick {
+    /// Index of the side.
+    pub side: usize,
+    /// Index of the case in the offer.
+    pub case: usize,
+}
+
+/// What a task does with its subjects.
+#[derive(Debug)]
+pub enum Trial {
+    /// Measures one subject.
+    Measure(Measure),
+    /// Compares several with the first.
+    Compare(Compare),
+}
+
+impl Trial {
+    fn step(&mut self, subjects: &mut [&mut dyn Subject], pilot: bool) -> Result<(), SubjectError> {
+        match self {
+            Trial::Measure(trial) => {
+                let subject: &mut dyn Subject = subjects[0];
+                if pilot {
+                    trial.pilot(subject, &mut Silent).map(|_| ())
+                } else {
+                    trial.launch(subject, &mut Silent).map(|_| ())
+                }
+            }
+            Trial::Compare(trial) => {
+                if pilot {
+                    trial.pilot(subjects, &mut Silent).map(|_| ())
+                } else {
+                    trial.launch(subjects, &mut Silent).map(|_| ())
+                }
+            }
+        }
+    }
+
+    /// Whether more launches are wanted.
+    pub fn decide(&self) -> Decision {
+        match self {
+            Trial::Measure(trial) => trial.decide(),
+            Trial::Compare(trial) => trial.decide(),
+        }
+    }
+
+    fn stop(&mut self, reason: StopReason) {
+        match self {
+            Trial::Measure(trial) => trial.stop(reason),
+            Trial::Compare(trial) => trial.stop(reason),
+        }
+    }
+
+    /// Launches taken, the pilot not counted.
+    pub fn launches(&self) -> usize {
+        match self {
+            Trial::Measure(trial) => trial.launches().len(),
+            Trial::Compare(trial) => trial.launches().len(),
+        }
+    }
+
+    /// Launch counts after which this trial may stop, first and last.
+    fn span(&self) -> (usize, usize) {
+        match self {
+            Trial::Measure(trial) => (trial.plan().min_launches, trial.plan().max_launches),
+            Trial::Compare(trial) => {
+                let looks = trial.looks();
+                (looks.at.first().copied().unwrap_or(6), looks.last())
+            }
+        }
+    }
+
+    fn calibration(&self) -> Option<&nbench_engine::calibrate::Calibration> {
+        match self {
+            Trial::Measure(trial) => trial.calibration(),
+            Trial::Compare(trial) => trial.calibration(),
+        }
+    }
+
+    fn limit_rounds(&mut self, rounds: usize) {
+        match self {
+            Trial::Measure(trial) => trial.limit_rounds(rounds),
+            Trial::Compare(trial) => trial.limit_rounds(rounds),
+        }
+    }
+}
+
+/// Where something happened.
+#[derive(Debug, Clone, Copy)]
+pub struct At<'a> {
+    /// Package name.
+    pub package: &'a str,
+    /// Target name.
+    pub target: &'a str,
+    /// The benchmark.
+    pub offer: &'a Offer,
+}
+
+/// Receives what happens, outside any timed region.
+pub trait Sink {
+    /// A task got another launch.
+    fn launched(&mut self, at: At<'_>, task: &mut Task);
+    /// A task ended; its trial says why.
+    fn finished(&mut self, at: At<'_>, task: &mut Task);
+    /// A benchmark failed on a side (`None` when no single side is to blame).
+    fn failed(&mut self, at: At<'_>, side: Option<usize>, error: &str, stderr_tail: &str);
+    /// How many launches are still expected, for a progress display.
+    fn expect(&mut self, launches: u64);
+}
+
+/// Bounds of the whole schedule.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Bound on the measuring time of the whole suite.
+    pub budget: Option<Duration>,
+    /// Seed of start orders and environment sizes.
+    pub seed: u64,
+}
+
+/// Bytes of environment that a launch may add.
+const MAX_PADDING: usize = 4096;
+
+/// Runs pilot and launches until every task is done, the budget is spent or the user interrupts.
+///
+/// # Errors
+/// When the budget cannot hold the fewest launches that make sense; nothing has been measured then.
+pub fn drive(
+    starter: &Starter,
+    lanes: &mut [Lane],
+    options: Options,
+    sink: &mut dyn Sink,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let mut driver =
+        Driver { starter, sink, random: StdRng::seed_from_u64(options.seed ^ 0x6c61_756e_6368) };
+    for lane in lanes.iter_mut() {
+        lane.unpinned = true;
+        driver.lane(lane, true);
+        lane.unpinned = lane.units.iter().any(uses_threads);
+    }
+    let pilot = started.elapsed();
+    let mut launch_cost = 0.0f64;
+    if let Some(budget) = options.budget {
+        launch_cost = fit_budget(lanes, pilot, budget)?;
+    }
+    driver.sink.expect(expected_launches(lanes));
+    while !interrupt::requested() && lanes.iter().any(Lane::is_open) {
+        let left = options.budget.map(|b| b.saturating_sub(started.elapsed()).as_secs_f64());
+        if left.is_some_and(|left| left < launch_cost) {
+            break;
+        }
+        let began = Instant::now();
+        for lane in lanes.iter_mut().filter(|lane| lane.is_open()) {
+            driver.lane(lane, false);
+        }
+        // The plan's costs are the pilot's; what launches really take is known from here on.
+        launch_cost = began.elapsed().as_secs_f64();
+        driver.sink.expect(expected_launches(lanes));
+    }
+    let reason =
+        if interrupt::requested() { StopReason::Interrupted } else { StopReason::Budget };
+    for lane in lanes.iter_mut() {
+        lane.stop(reason, driver.sink);
+    }
+    Ok(())
+}
+
+fn uses_threads(unit: &Unit) -> bool {
+    let told = unit.offer.settings.iter().any(|(k, v)| k == "threads" && v == "true");
+    told || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
+}
+
+fn expected_launches(lanes: &[Lane]) -> u64 {
+    lanes
+        .iter()
+        .flat_map(|lane| &lane.units)
+        .filter(|unit| !unit.failed)
+        .flat_map(|unit| &unit.tasks)
+        .map(|task| {
+            let done = task.trial.launches();
+            let (first, last) = task.trial.span();
+            match task.trial.decide() {
+                Decision::Done(_) => done,
+                Decision::More if done < first => first,
+                Decision::More => last,
+            }
+        })
+        .sum::<usize>() as u64
+}
+
+/// Makes launches fit: fewer rounds first, then fewer launches; returns seconds per launch of all.
+fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f64, Failure> {
+    let tasks = || lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks);
+    let (mut rounds, mut warm, mut slow) = (0.0f64, 0.0f64, 0.0f64);
+    let mut first = 0;
+    for task in tasks() {
+        let Some(counts) = task.trial.calibration() else { continue };
+        warm += counts.round_spent * counts.warmup_rounds as f64 / 1e9;
+        let spent = counts.round_spent * counts.rounds as f64 / 1e9;
+        if counts.slow { slow += spent } else { rounds += spent }
+        first = first.max(task.trial.span().0);
+    }
+    // A process start with its hello takes about 20 ms per side.
+    let starts = 0.02 * lanes.iter().map(|l| l.programs.len() * l.walks.len()).sum::<usize>() as f64;
+    let fixed = warm + slow + starts;
+    let left = budget.saturating_sub(pilot).as_secs_f64();
+    let cost = |share: f64| fixed + share * rounds;
+    let wanted = first.max(FEWEST) as f64;
+    if cost(1.0) * wanted <= left {
+        return Ok(cost(1.0));
+    }
+    // 80 rounds may shrink to 4: a twentieth.
+    let share = ((left / wanted - fixed) / rounds.max(1e-9)).clamp(0.05, 1.0);
+    if cost(share) * FEWEST as f64 > left {
+        let needed = pilot.as_secs_f64() + cost(0.05) * FEWEST as f64;
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("a budget of {:.1} s is too small for this suite", budget.as_secs_f64()),
+        )
+        .hint(format!(
+            "{FEWEST} launches of all selected benchmarks need about {needed:.0} s: raise `--budget`, or select fewer benchmarks with a filter"
+        )));
+    }
+    for lane in lanes.iter_mut() {
+        for task in lane.units.iter_mut().flat_map(|u| &mut u.tasks) {
+            if let Some(counts) = task.trial.calibration() {
+                let fewer = (counts.rounds as f64 * share).floor() as usize;
+                task.trial.limit_rounds(fewer);
+            }
+        }
+    }
+    Ok(cost(share))
+}
+
+/// The fewest launches that have a 95 % interval.
+const FEWEST: usize = 6;
+
+impl Lane {
+    fn is_open(&self) -> bool {
+        self.units.iter().any(Unit::is_open)
+    }
+
+    fn stop(&mut self, reason: StopReason, sink: &mut dyn Sink) {
+        let (package, target) = (&self.package, &self.target);
+        for unit in self.units.iter_mut().filter(|u| u.is_open()) {
+            for task in &mut unit.tasks {
+                if task.trial.decide() == Decision::More {
+                    task.trial.stop(reason);
+                    sink.finished(At { package, target, offer: &unit.offer }, task);
+                }
+            }
+        }
+    }
+}
+
+impl Unit {
+    fn is_open(&self) -> bool {
+        !self.failed && self.tasks.iter().any(|t| t.trial.decide() == Decision::More)
+    }
+}
+
+struct Driver<'d> {
+    starter: &'d Starter,
+    sink: &'d mut dyn Sink,
+    random: StdRng,
+}
+
+/// A subject that remembers which side failed.
+struct Sided<'r, 'p, 'i> {
+    remote: Remote<'p, 'i>,
+    side: usize,
+    culprit: &'r Cell<Option<usize>>,
+}
+
+impl Subject for Sided<'_, '_, '_> {
+    fn sample(&mut self, iters: Iters, count: usize) -> Result<Vec<Sample>, SubjectError> {
+        let result = self.remote.sample(iters, count);
+        if result.is_err() {
+            self.culprit.set(Some(self.side));
+        }
+        result
+    }
+}
+
+/// Running workers of one walk, by side.
+struct Crew<'i> {
+    workers: Vec<Worker>,
+    peers: Vec<RefCell<Peer<'i>>>,
+    /// Order in which sides are moved and started, drawn per launch.
+    order: Vec<usize>,
+    /// Whether the worker still stands at a benchmark that is finished.
+    standing: Vec<bool>,
+}
+
+impl Driver<'_> {
+    /// One launch of a lane: all its walks.
+    fn lane(&mut self, lane: &mut Lane, pilot: bool) {
+        for walk in 0..lane.walks.len() {
+            let mut wanted: Vec<usize> = lane.walks[walk]
+                .iter()
+                .filter_map(|id| lane.units.iter().position(|u| u.offer.id == *id && u.is_open()))
+                .collect();
+            // Each pass ends behind the last benchmark or behind one that lost a worker.
+            let mut fruitless = 0;
+            while !wanted.is_empty() && !interrupt::requested() {
+                let before = wanted.len();
+                let reached = self.pass(lane, &mut wanted, pilot);
+                fruitless = if reached { 0 } else { fruitless + 1 };
+                if fruitless >= 2 && !wanted.is_empty() {
+                    for unit in std::mem::take(&mut wanted) {
+                        let what = "not reached: workers are lost during set-up";
+                        self.fail(lane, unit, None, what, "");
+                    }
+                }
+                debug_assert!(wanted.len() < before || interrupt::requested());
+            }
+        }
+    }
+
+    /// One pass of fresh workers over `wanted`, which is shortened by what is dealt with. Says
+    /// whether any benchmark was reached.
+    fn pass(&mut self, lane: &mut Lane, wanted: &mut Vec<usize>, pilot: bool) -> bool {
+        let mut crew = match self.start(lane) {
+            Ok(crew) => crew,
+            Err((side, error)) => {
+                if !interrupt::requested() {
+                    for unit in std::mem::take(wanted) {
+                        let what = format!("not reached: {}", error.0);
+                        self.fail(lane, unit, Some(side), &what, &error.1);
+                    }
+                }
+                return false;
+            }
+        };
+        let mut reached = false;
+        while !wanted.is_empty() && !interrupt::requested() {
+            let unit = wanted[0];
+            let lost = match self.approach(lane, unit, &mut crew) {
+                Ok(()) => {
+                    reached = true;
+                    self.measure(lane, unit, &mut crew, pilot)
+                }
+                Err(lost) => Some(lost),
+            };
+            if interrupt::requested() {
+                break;
+            }
+            wanted.remove(0);
+            if let Some((side, error)) = lost {
+                let (message, tail) = autopsy(&mut crew.workers[side], error);
+                self.fail(lane, unit, Some(side), &message, &tail);
+                return reached;
+            }
+        }
+        for peer in &crew.peers {
+            peer.borrow_mut().quit();
+        }
+        for worker in &mut crew.workers {
+            worker.finish(Duration::from_millis(500));
+        }
+        reached
+    }
+
+    fn start<'i>(&mut self, lane: &Lane) -> Result<Crew<'i>, (usize, (String, String))> {
+        let mut order: Vec<usize> = (0..lane.programs.len()).collect();
+        order.shuffle(&mut self.random);
+        let mut started = Vec::new();
+        for &side in &order {
+            let luck = Luck {
+                padding: self.random.random_range(0..MAX_PADDING),
+                pinned: !lane.unpinned,
+            };
+            match self.starter.start(&lane.programs[side], luck, &interrupted) {
+                Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
+                Err(error) => return Err((side, (error.message, String::new()))),
+            }
+        }
+        started.sort_by_key(|(side, ..)| *side);
+        let standing = vec![false; started.len()];
+        let (workers, peers) = started.into_iter().map(|(_, w, p)| (w, p)).unzip();
+        Ok(Crew { workers, peers, order, standing })
+    }
+
+    /// Moves all workers to a benchmark, one after the other: set-up of one side never runs while
+    /// another's does.
+    fn approach(
+        &mut self,
+        lane: &Lane,
+        unit: usize,
+        crew: &mut Crew<'_>,
+    ) -> Result<(), (usize, SubjectError)> {
+        let id = &lane.units[unit].offer.id;
+        for &side in &crew.order {
+            if std::mem::take(&mut crew.standing[side]) {
+                crew.peers[side].borrow_mut().next().map_err(|e| (side, e))?;
+            }
+            match move_to(&crew.peers[side], id) {
+                Arrival::There => crew.standing[side] = true,
+                Arrival::Vanished => {
+                    let what = format!("`{id}` was listed but is not offered any more");
+                    return Err((side, SubjectError::lost(what)));
+                }
+                Arrival::Lost(error) => return Err((side, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the open tasks of a unit; returns the side and error of a lost worker.
+    fn measure(
+        &mut self,
+        lane: &mut Lane,
+        unit: usize,
+        crew: &mut Crew<'_>,
+        pilot: bool,
+    ) -> Option<(usize, SubjectError)> {
+        let (package, target) = (lane.package.clone(), lane.target.clone());
+        let Unit { offer, tasks, .. } = &mut lane.units[unit];
+        let at = At { package: &package, target: &target, offer };
+        for task in tasks.iter_mut().filter(|t| t.trial.decide() == Decision::More) {
+            let culprit = Cell::new(None);
+            let expected = task.trial.calibration().map(|c| {
+                c.round_spent / c.iters.iter().sum::<u64>().max(1) as f64 * c.iters.len() as f64
+            });
+            let mut subjects: Vec<Sided<'_, '_, '_>> = task
+                .picks
+                .iter()
+                .map(|pick| Sided {
+                    remote: Remote::new(&crew.peers[pick.side], pick.case, expected),
+                    side: pick.side,
+                    culprit: &culprit,
+                })
+                .collect();
+            let mut borrowed: Vec<&mut dyn Subject> =
+                subjects.iter_mut().map(|s| s as &mut dyn Subject).collect();
+            match task.trial.step(&mut borrowed, pilot) {
+                Ok(()) if pilot => {}
+                Ok(()) => {
+                    self.sink.launched(at, task);
+                    if task.trial.decide() != Decision::More {
+                        self.sink.finished(at, task);
+                    }
+                }
+                Err(error) if error.kind == SubjectErrorKind::Failed => {
+                    // The worker lives on and is at the end of this benchmark.
+                    let side = culprit.get();
+                    let tail = side.map(|s| crew.workers[s].stderr_tail()).unwrap_or_default();
+                    self.sink.failed(at, side, &error.message, &tail);
+                    lane.units[unit].failed = true;
+                    return None;
+                }
+                Err(error) => return Some((culprit.get().unwrap_or(0), error)),
+            }
+        }
+        None
+    }
+
+    fn fail(&mut self, lane: &mut Lane, unit: usize, side: Option<usize>, what: &str, tail: &str) {
+        let Lane { package, target, units, .. } = lane;
+        let unit = &mut units[unit];
+        unit.failed = true;
+        self.sink.failed(At { package, target, offer: &unit.offer }, side, what, tail);
+    }
+}

@@ -1,0 +1,315 @@
+//! Starting worker processes: environment, process group, private socket, and the end of what they
+//! wrote to standard error. It does not know what is measured with them.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use nbench_engine::SubjectError;
+use nbench_engine::remote::{Limits, Peer};
+use tempfile::TempDir;
+
+use crate::interrupt;
+use crate::place::Placement;
+
+/// A bench executable and what it expects around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Working directory: the package root, as cargo does it.
+    pub cwd: PathBuf,
+    /// Variables that cargo sets for a bench, such as `CARGO_MANIFEST_DIR`.
+    pub env: Vec<(String, String)>,
+    /// Directories of shared libraries the executable needs.
+    pub library_paths: Vec<PathBuf>,
+}
+
+/// How workers are started.
+#[derive(Debug)]
+pub struct Starter {
+    /// CPUs.
+    pub placement: Placement,
+    /// Time limits.
+    pub limits: Limits,
+    /// `NBENCH_SEED`, equal on all sides.
+    pub seed: u64,
+}
+
+/// What is drawn anew for each worker at each launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Luck {
+    /// Bytes of environment added, which shifts the stack.
+    pub padding: usize,
+    /// Whether the worker is bound to the workers' CPU.
+    pub pinned: bool,
+}
+
+/// A running worker; dropping it ends its whole process group.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    tail: Arc<Mutex<Tail>>,
+    _socket: TempDir,
+}
+
+/// Variables that describe the process that started us rather than the benchmark.
+fn is_inherited_from_cargo(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_")
+        || name.starts_with("CARGO_BIN_EXE_")
+        || matches!(
+            name,
+            "CARGO_MANIFEST_DIR"
+                | "CARGO_MANIFEST_PATH"
+                | "CARGO_CRATE_NAME"
+                | "CARGO_BIN_NAME"
+                | "CARGO_PRIMARY_PACKAGE"
+                | "CARGO_MAKEFLAGS"
+                | "OUT_DIR"
+                | "LLVM_PROFILE_FILE"
+                | "GITHUB_TOKEN"
+        )
+}
+
+const LIBRARY_VARIABLE: &str =
+    if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+
+impl Starter {
+    /// Starts a worker and waits for its hello.
+    ///
+    /// # Errors
+    /// When it cannot be started, exits, is too slow or does not speak the protocol; the message
+    /// ends with the tail of its standard error.
+    pub fn start<'i>(
+        &self,
+        program: &Program,
+        luck: Luck,
+        interrupted: &'i dyn Fn() -> bool,
+    ) -> Result<(Worker, Peer<'i>), SubjectError> {
+        let lost = |what: &str, error: &dyn std::fmt::Display| {
+            SubjectError::lost(format!("{what}: {error}"))
+        };
+        let socket = private_directory().map_err(|e| lost("no socket directory", &e))?;
+        let path = socket.path().join("s");
+        let listener = UnixListener::bind(&path).map_err(|e| lost("no socket", &e))?;
+        listener.set_nonblocking(true).map_err(|e| lost("no socket", &e))?;
+
+        let mut command = Command::new(&program.path);
+        command.arg("--bench").current_dir(&program.cwd).env_clear();
+        command.envs(inherited_environment());
+        command.envs(program.env.iter().map(|(k, v)| (k, v)));
+        if !program.library_paths.is_empty() {
+            let mut paths = program.library_paths.clone();
+            if let Some(old) = std::env::var_os(LIBRARY_VARIABLE) {
+                paths.extend(std::env::split_paths(&old));
+            }
+            if let Ok(joined) = std::env::join_paths(paths) {
+                command.env(LIBRARY_VARIABLE, joined);
+            }
+        }
+        command.env("NBENCH_SOCKET", &path);
+        command.env("NBENCH_SEED", self.seed.to_string());
+        command.env("NBENCH_PAD", "x".repeat(luck.padding));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A group of its own, so that it can be ended whole with whatever it started.
+        command.process_group(0);
+        let mut child = self
+            .placement
+            .spawning(luck.pinned, || command.spawn())
+            .map_err(|e| lost(&format!("cannot start `{}`", program.path.display()), &e))?;
+        let tail = Arc::new(Mutex::new(Tail::default()));
+        if let Some(stderr) = child.stderr.take() {
+            follow(stderr, Arc::clone(&tail));
+        }
+        let mut worker = Worker { child, tail, _socket: socket };
+        let accepted = Peer::accept(&listener, self.limits, interrupted, &mut || {
+            worker.exited().map(|status| describe(&status))
+        });
+        match accepted {
+            Ok(peer) => Ok((worker, peer)),
+            Err(error) => Err(SubjectError { kind: error.kind, message: error.message }),
+        }
+    }
+}
+
+/// What happened to a process, in words.
+pub fn describe(status: &ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("the worker exited with code {code}"),
+        (None, Some(signal)) => format!("the worker was ended by signal {signal}{}", name(signal)),
+        (None, None) => "the worker ended".to_owned(),
+    }
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (illegal instruction)",
+        6 => " (abort)",
+        7 => " (bus error)",
+        8 => " (arithmetic error)",
+        9 => " (kill, out of memory perhaps)",
+        11 => " (segmentation fault)",
+        15 => " (terminate)",
+        _ => "",
+    }
+}
+
+/// Our own environment without what cargo put there for us and without our own variables.
+fn inherited_environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os()
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            !is_inherited_from_cargo(&name) && !name.starts_with("NBENCH_")
+        })
+        .collect()
+}
+
+/// A directory only we can enter, with a path short enough for a socket.
+fn private_directory() -> std::io::Result<TempDir> {
+    // The limit of a socket's path is about 100 bytes.
+    let base = std::env::temp_dir();
+    let base = if base.as_os_str().len() > 60 { PathBuf::from("/tmp") } else { base };
+    tempfile::Builder::new().prefix("nb").rand_bytes(8).tempdir_in(base)
+}
+
+impl Worker {
+    /// The exit status, if the process has ended.
+    pub fn exited(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The last lines of standard error.
+    pub fn stderr_tail(&self) -> String {
+        self.tail.lock().map(|tail| tail.text()).unwrap_or_default()
+    }
+
+    /// Waits briefly for the end of a worker that was asked to quit or has just died, then ends its
+    /// group. Returns what became of it.
+    pub fn finish(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + patience;
+        let mut status = self.exited();
+        while status.is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(200));
+            status = self.exited();
+        }
+        self.end_group();
+        if status.is_none() {
+            // It was ended by us, which is not news of its own.
+            let _ = self.child.wait();
+        }
+        status
+    }
+
+    fn end_group(&self) {
+        // The group outlives its leader when the benchmark started processes of its own.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.end_group();
+        let _ = self.child.wait();
+    }
+}
+
+/// The end of a stream.
+#[derive(Debug, Default)]
+struct Tail(std::collections::VecDeque<u8>);
+
+const TAIL_BYTES: usize = 4096;
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES)..];
+        let over = (self.0.len() + bytes.len()).saturating_sub(TAIL_BYTES);
+        self.0.drain(..over);
+        self.0.extend(bytes);
+    }
+
+    fn text(&self) -> String {
+        let bytes: Vec<u8> = self.0.iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n").trim().to_owned()
+    }
+}
+
+/// Reads a stream to its end on a thread of its own, so that a worker never blocks on a full pipe. A
+/// grandchild may keep the stream open; nobody waits for the thread.
+fn follow(mut stream: impl Read + Send + 'static, tail: Arc<Mutex<Tail>>) {
+    std::thread::spawn(move || {
+        let mut buffer = [0u8; 8192];
+        while let Ok(read) = stream.read(&mut buffer) {
+            if read == 0 {
+                break;
+            }
+            if let Ok(mut tail) = tail.lock() {
+                tail.push(&buffer[..read]);
+            }
+        }
+    });
+}
+
+/// The interrupt flag as the engine wants it.
+pub fn interrupted() -> bool {
+    interrupt::requested()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(script: &str) -> Program {
+        Program {
+            path: "/bin/sh".into(),
+            cwd: std::env::temp_dir(),
+            env: vec![("ENV_OF_TEST".into(), script.into())],
+            library_paths: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_tail_keeps_the_end() {
+        let mut tail = Tail::default();
+        tail.push(&[b'a'; 10_000]);
+        tail.push(b"\nthe end\n");
+        let text = tail.text();
+        assert!(text.ends_with("the end") && text.len() <= TAIL_BYTES);
+    }
+
+    #[test]
+    fn a_program_that_does_not_connect_is_reported_with_its_end() {
+        // `sh --bench` is an unknown option for every shell: it complains and exits.
+        let starter = Starter {
+            placement: Placement::free("test"),
+            limits: Limits { hello: Duration::from_secs(10), ..Limits::default() },
+            seed: 1,
+        };
+        let luck = Luck { padding: 10, pinned: false };
+        let error = starter.start(&program(""), luck, &interrupted).unwrap_err();
+        assert!(error.message.contains("exited with code"), "{error}");
+    }
+
+    #[test]
+    fn variables_of_cargo_and_ours_are_left_out() {
+        assert!(is_inherited_from_cargo("CARGO_PKG_NAME"));
+        assert!(is_inherited_from_cargo("CARGO_MANIFEST_DIR"));
+        assert!(!is_inherited_from_cargo("CARGO_HOME"));
+        assert!(!is_inherited_from_cargo("PATH"));
+    }
+}
