@@ -1,0 +1,375 @@
+//! The lines of `--format json`: their field names are public and only grow. The same types are read
+//! back by `comment --from` and filled from the store, so that every output tells the same story.
+
+use serde::{Deserialize, Serialize};
+
+/// One line. The field `type` tells which; readers ignore types and fields they do not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Line {
+    /// Where and how everything below was measured; the first line of `run` and `ab`.
+    Context(Context),
+    /// A benchmark was measured by itself.
+    Measurement(Measurement),
+    /// A benchmark was compared.
+    Comparison(Comparison),
+    /// A benchmark, or a whole target, failed.
+    Failure(FailureLine),
+    /// A bench target was not run.
+    Skipped(Skipped),
+    /// A benchmark or target exists on some sides only.
+    Unmatched(Unmatched),
+    /// A target does not compile at a revision.
+    NotMeasurable(NotMeasurable),
+    /// Totals; the last line.
+    Summary(Summary),
+}
+
+/// Where and how everything was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Context {
+    /// Version of cargo-nbench.
+    pub version: String,
+    /// `run` or `ab`.
+    pub command: String,
+    /// The command line.
+    pub invocation: String,
+    /// Key of the host.
+    pub host: String,
+    /// The host in words.
+    pub host_summary: String,
+    /// Key of the toolchain.
+    pub toolchain: String,
+    /// The toolchain in words.
+    pub toolchain_summary: String,
+    /// Where workers ran.
+    pub placement: String,
+    /// Name of the preset.
+    pub preset: String,
+    /// Seed of the schedule.
+    pub seed: u64,
+    /// Compared revisions, reference first; the measured one for `run`.
+    pub revisions: Vec<Rev>,
+}
+
+/// A revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Rev {
+    /// What the user wrote, `@tree` for the working tree.
+    pub rev: String,
+    /// Full hash of the commit; for a dirty working tree that of its HEAD's snapshot.
+    pub commit: String,
+    /// Whether uncommitted changes were part of it.
+    pub dirty: bool,
+}
+
+/// One benchmark by itself. Times are nanoseconds per operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Measurement {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// Id of the benchmark, with its case where there are several.
+    pub benchmark: String,
+    /// Always `ns`.
+    pub unit: String,
+    /// Median of launch medians.
+    pub estimate: f64,
+    /// Lower bound of its interval; `null` below six launches.
+    pub low: Option<f64>,
+    /// Upper bound of its interval.
+    pub high: Option<f64>,
+    /// Coverage of the interval (fraction).
+    pub confidence: Option<f64>,
+    /// Launches, fresh processes each.
+    pub launches: usize,
+    /// Samples, all launches together.
+    pub samples: usize,
+    /// Iterations of one sample.
+    pub iters_per_sample: u64,
+    /// Why no more launches were taken.
+    pub stop: String,
+    /// Median over launches of the relative interquartile range.
+    pub spread: Option<f64>,
+    /// Fastest sample.
+    pub min: f64,
+    /// Mean of launch means.
+    pub mean: f64,
+    /// Samples labelled as outliers by Tukey's fences; none is removed.
+    pub outliers: usize,
+    /// Work per operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<ThroughputLine>,
+}
+
+/// Work per operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThroughputLine {
+    /// How much per operation.
+    pub amount: f64,
+    /// `bytes`, `elements` or a unit of the benchmark's own.
+    pub unit: String,
+}
+
+/// One benchmark against the reference. Changes are `contender / reference - 1`: positive is slower.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Comparison {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// Id of the benchmark, with its case where there are several.
+    pub benchmark: String,
+    /// The reference; for cases compared with each other, `rev` is the case.
+    pub reference: Rev,
+    /// The contender.
+    pub contender: Rev,
+    /// Estimated change (fraction); `null` when nothing was measured.
+    pub change: Option<f64>,
+    /// Lower bound of the change.
+    pub low: Option<f64>,
+    /// Upper bound of the change.
+    pub high: Option<f64>,
+    /// Overall confidence of the procedure, all looks together (fraction).
+    pub confidence: Option<f64>,
+    /// Exact two-sided error of the look that gave this interval.
+    pub look_error: Option<f64>,
+    /// `faster`, `slower`, `equivalent`, `inconclusive` or `identical`.
+    pub verdict: String,
+    /// Practical threshold (fraction).
+    pub threshold: f64,
+    /// Pairs, all launches together.
+    pub pairs: usize,
+    /// Launches, fresh processes for both sides each.
+    pub launches: usize,
+    /// The smallest change this run could have called (fraction).
+    pub smallest: Option<f64>,
+    /// Why no more launches were taken.
+    pub stop: String,
+    /// Median nanoseconds per operation of the reference.
+    pub reference_ns: Option<f64>,
+    /// Median nanoseconds per operation of the contender.
+    pub contender_ns: Option<f64>,
+    /// Iterations of one sample, reference first.
+    pub iters_per_sample: Vec<u64>,
+    /// Whether link layouts were varied: `off` where both sides kept the layout of their build.
+    pub layout: String,
+    /// What running first instead of second does to the ratio (fraction).
+    pub order_effect: Option<f64>,
+    /// Correlation of neighbouring log-ratios.
+    pub lag1: Option<f64>,
+    /// Pairs in which the contender took less time.
+    pub contender_wins: usize,
+    /// Pairs in which the reference took less time.
+    pub reference_wins: usize,
+    /// Pairs of equal time.
+    pub ties: usize,
+    /// Standard deviation of launch estimates (log-ratio).
+    pub between_launches: Option<f64>,
+    /// Median standard deviation of log-ratios inside a launch.
+    pub within_launch: Option<f64>,
+    /// Doubts, in words.
+    pub notes: Vec<String>,
+}
+
+/// A benchmark, or a whole target, that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct FailureLine {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// Id of the benchmark; `null` when the target failed as a whole.
+    pub benchmark: Option<String>,
+    /// The side, as the user wrote its revision.
+    pub side: Option<String>,
+    /// What happened.
+    pub error: String,
+    /// The end of what it wrote to standard error.
+    pub stderr_tail: String,
+}
+
+/// A bench target that was not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Skipped {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A benchmark or target that exists on some sides only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Unmatched {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// Id of the benchmark; `null` when the target as a whole is missing elsewhere.
+    pub benchmark: Option<String>,
+    /// The revision that has it, as the user wrote it.
+    pub side: String,
+}
+
+/// A target that does not compile at a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct NotMeasurable {
+    /// The revision, as the user wrote it.
+    pub rev: String,
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// First line of what the compiler said.
+    pub reason: String,
+}
+
+/// Totals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Summary {
+    /// Benchmarks measured by themselves.
+    pub measured: usize,
+    /// Verdicts `slower`.
+    pub slower: usize,
+    /// Verdicts `faster`.
+    pub faster: usize,
+    /// Verdicts `equivalent`.
+    pub equivalent: usize,
+    /// Verdicts `inconclusive`.
+    pub inconclusive: usize,
+    /// Verdicts `identical`.
+    pub identical: usize,
+    /// Failures.
+    pub failed: usize,
+    /// Targets skipped.
+    pub skipped: usize,
+    /// Benchmarks or targets on some sides only.
+    pub unmatched: usize,
+    /// Targets that do not compile at a revision.
+    pub not_measurable: usize,
+    /// Whether the user interrupted.
+    pub interrupted: bool,
+    /// Row of the run in the store; `null` when it was not stored.
+    pub run: Option<i64>,
+    /// Wall seconds from the first build to the last launch.
+    pub seconds: f64,
+}
+
+impl Summary {
+    /// Counts a line.
+    pub fn count(&mut self, line: &Line) {
+        match line {
+            Line::Measurement(_) => self.measured += 1,
+            Line::Comparison(c) => match c.verdict.as_str() {
+                "slower" => self.slower += 1,
+                "faster" => self.faster += 1,
+                "equivalent" => self.equivalent += 1,
+                "identical" => self.identical += 1,
+                _ => self.inconclusive += 1,
+            },
+            Line::Failure(_) => self.failed += 1,
+            Line::Skipped(_) => self.skipped += 1,
+            Line::Unmatched(_) => self.unmatched += 1,
+            Line::NotMeasurable(_) => self.not_measurable += 1,
+            Line::Context(_) | Line::Summary(_) => {}
+        }
+    }
+}
+
+/// Reads lines; types that this version does not know are passed over.
+///
+/// # Errors
+/// A fragment with the number of the first line that is not a JSON object with a `type`, or that
+/// lacks what its type needs.
+pub fn parse(text: &str) -> Result<Vec<Line>, String> {
+    const KNOWN: [&str; 8] = [
+        "context",
+        "measurement",
+        "comparison",
+        "failure",
+        "skipped",
+        "unmatched",
+        "not_measurable",
+        "summary",
+    ];
+    let mut lines = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let number = number + 1;
+        let value: serde_json::Value = serde_json::from_str(line)
+            .map_err(|error| format!("line {number} is not JSON: {error}"))?;
+        let Some(kind) = value.get("type").and_then(|t| t.as_str()) else {
+            return Err(format!("line {number} has no `type`"));
+        };
+        if KNOWN.contains(&kind) {
+            lines.push(
+                serde_json::from_value(value)
+                    .map_err(|error| format!("line {number} is not usable: {error}"))?,
+            );
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_survive_a_round_trip_and_unknown_types_are_passed_over() {
+        let comparison = Line::Comparison(Comparison {
+            benchmark: "a|b".into(),
+            verdict: "slower".into(),
+            change: Some(0.021),
+            ..Comparison::default()
+        });
+        let text = format!(
+            "{}\n\n{{\"type\":\"tomorrow\",\"x\":1}}\n{{\"type\":\"skipped\",\"reason\":\"r\",\"new\":2}}\n",
+            serde_json::to_string(&comparison).unwrap()
+        );
+        let lines = parse(&text).unwrap();
+        assert_eq!(lines[0], comparison);
+        assert!(matches!(&lines[1], Line::Skipped(s) if s.reason == "r"));
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn field_names_are_stable() {
+        let text = serde_json::to_string(&Line::Comparison(Comparison::default())).unwrap();
+        for name in [
+            "\"type\":\"comparison\"", "\"package\"", "\"target\"", "\"benchmark\"", "\"reference\"",
+            "\"contender\"", "\"change\"", "\"low\"", "\"high\"", "\"confidence\"", "\"verdict\"",
+            "\"threshold\"", "\"pairs\"", "\"launches\"", "\"smallest\"",
+        ] {
+            assert!(text.contains(name), "{name} in {text}");
+        }
+        let text = serde_json::to_string(&Line::Measurement(Measurement::default())).unwrap();
+        for name in [
+            "\"type\":\"measurement\"", "\"unit\"", "\"estimate\"", "\"low\"", "\"high\"",
+            "\"confidence\"", "\"samples\"", "\"iters_per_sample\"", "\"stop\"",
+        ] {
+            assert!(text.contains(name), "{name} in {text}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_named_by_number() {
+        assert!(parse("{\"type\":\"summary\"}\nnonsense").unwrap_err().contains("line 2"));
+        assert!(parse("{\"a\":1}").unwrap_err().contains("`type`"));
+        assert!(parse("{\"type\":\"summary\",\"slower\":\"x\"}").unwrap_err().contains("line 1"));
+    }
+}

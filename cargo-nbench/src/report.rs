@@ -1,0 +1,236 @@
+//! Result lines for people: cards, comparisons, summaries. It turns [`crate::lines`] into text and
+//! hands it to the terminal; it neither measures nor stores.
+
+use nbench_templates::number::{duration, percent};
+
+use crate::lines::{
+    Comparison, FailureLine, Line, Measurement, NotMeasurable, Skipped, Summary, Unmatched,
+};
+use crate::term::{Term, Tone};
+
+/// Prints one line in the format that was asked for.
+pub fn print(term: &mut Term, line: &Line) {
+    match serde_json::to_value(line) {
+        Ok(value) => term.json(&value),
+        Err(error) => term.warn(&format!("a result cannot be written as JSON: {error}")),
+    }
+    match line {
+        Line::Context(_) => {}
+        Line::Measurement(m) => {
+            let text = measurement(term, m);
+            term.line(&text);
+        }
+        Line::Comparison(c) => {
+            let text = comparison(term, c);
+            term.line(&text);
+        }
+        Line::Failure(f) => {
+            let text = failure(term, f);
+            term.line(&text);
+        }
+        Line::Skipped(s) => {
+            let text = skipped(s);
+            term.note(&text);
+        }
+        Line::Unmatched(u) => {
+            let text = unmatched(u);
+            term.note(&text);
+        }
+        Line::NotMeasurable(n) => {
+            let text = not_measurable(term, n);
+            term.line(&text);
+        }
+        Line::Summary(s) => {
+            let text = summary(term, s);
+            term.line(&text);
+        }
+    }
+}
+
+/// Name as shown: package and target in front only where they say more than the id.
+fn heading(package: &str, target: &str, benchmark: &str) -> String {
+    format!("{package}/{target}  {benchmark}")
+}
+
+fn measurement(term: &Term, m: &Measurement) -> String {
+    let title = term.paint(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
+    let interval = match (m.low, m.high, m.confidence) {
+        (Some(low), Some(high), Some(confidence)) => {
+            format!("[{} .. {}] at {:.1} %", duration(low), duration(high), 100.0 * confidence)
+        }
+        _ => format!("no interval (needs 6 launches, has {})", m.launches),
+    };
+    let mut text = format!("{title}\n  {}  {interval}", duration(m.estimate));
+    if let Some(t) = &m.throughput {
+        text.push_str(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
+    }
+    let spread = m.spread.map_or("unavailable".to_owned(), |s| format!("{:.1} %", 100.0 * s));
+    let detail = format!(
+        "  {} launches, {} samples of {} iterations, spread {spread}, {} outliers, fastest {}, stopped: {}",
+        m.launches,
+        m.samples,
+        m.iters_per_sample,
+        m.outliers,
+        duration(m.min),
+        m.stop
+    );
+    text.push('\n');
+    text.push_str(&term.paint(Tone::Faint, &detail));
+    text
+}
+
+/// Work per second.
+fn rate(amount: f64, unit: &str, nanos: f64) -> String {
+    let per_second = amount * 1e9 / nanos;
+    let (scaled, prefix) = if unit == "bytes" {
+        [(1u64 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")]
+            .into_iter()
+            .find(|(size, _)| per_second >= *size as f64)
+            .map_or((per_second, ""), |(size, name)| (per_second / size as f64, name))
+    } else {
+        [(1e9, "G"), (1e6, "M"), (1e3, "K")]
+            .into_iter()
+            .find(|(size, _)| per_second >= *size)
+            .map_or((per_second, ""), |(size, name)| (per_second / size, name))
+    };
+    let unit = if unit == "bytes" { "B" } else { unit };
+    format!("{scaled:.3} {prefix}{unit}/s")
+}
+
+fn comparison(term: &Term, c: &Comparison) -> String {
+    let tone = match c.verdict.as_str() {
+        "slower" => Tone::Bad,
+        "faster" => Tone::Good,
+        "inconclusive" => Tone::Doubt,
+        _ => Tone::Plain,
+    };
+    // Padding goes inside the paint, since escape codes have no width.
+    let verdict = term.paint(tone, &format!("{:<12}", c.verdict));
+    let mut title = heading(&c.package, &c.target, &c.benchmark);
+    title.push_str(&format!("  ({} against {})", c.contender.rev, c.reference.rev));
+    let title = term.paint(Tone::Strong, &title);
+    if c.verdict == "identical" {
+        return format!("{verdict} {title}\n{:13}the same code on both sides, not measured", "");
+    }
+    let change = c.change.map_or("no change known".to_owned(), percent);
+    let interval = match (c.low, c.high) {
+        (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
+        _ => format!("no interval (needs 6 launches, has {})", c.launches),
+    };
+    let times = match (c.reference_ns, c.contender_ns) {
+        (Some(r), Some(k)) => format!("  {} -> {}", duration(r), duration(k)),
+        _ => String::new(),
+    };
+    let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
+    let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
+    if let Some(smallest) = c.smallest {
+        if c.verdict == "inconclusive" {
+            detail.push_str(&format!(
+                "; this run could see changes of {} or more",
+                percent(smallest).trim_start_matches('+')
+            ));
+        }
+    }
+    if c.stop != "decided" {
+        detail.push_str(&format!("; stopped: {}", c.stop));
+    }
+    text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Faint, &detail)));
+    for note in &c.notes {
+        text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Doubt, &format!("note: {note}"))));
+    }
+    text
+}
+
+fn failure(term: &Term, f: &FailureLine) -> String {
+    let what = f.benchmark.as_deref().unwrap_or("(whole target)");
+    let label = term.paint(Tone::Bad, &format!("{:<12}", "failed"));
+    let title = term.paint(Tone::Strong, &heading(&f.package, &f.target, what));
+    let side = f.side.as_ref().map_or(String::new(), |s| format!(" at {s}"));
+    let mut text = format!("{label} {title}{side}\n{:13}{}", "", f.error.replace('\n', "\n             "));
+    for line in f.stderr_tail.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev() {
+        text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Faint, &format!("| {line}"))));
+    }
+    text
+}
+
+fn skipped(s: &Skipped) -> String {
+    if s.target.is_empty() {
+        format!("skipped {}: {}", s.package, s.reason)
+    } else {
+        format!("skipped {}/{}: {}", s.package, s.target, s.reason)
+    }
+}
+
+fn unmatched(u: &Unmatched) -> String {
+    match &u.benchmark {
+        Some(id) => format!("only at {}: {}", u.side, heading(&u.package, &u.target, id)),
+        None => format!("only at {}: bench target {}/{}", u.side, u.package, u.target),
+    }
+}
+
+fn not_measurable(term: &Term, n: &NotMeasurable) -> String {
+    let label = term.paint(Tone::Doubt, &format!("{:<12}", "not measured"));
+    format!("{label} {}/{} does not compile at {}\n{:13}{}", n.package, n.target, n.rev, "", n.reason)
+}
+
+fn summary(term: &Term, s: &Summary) -> String {
+    let mut parts = Vec::new();
+    let mut add = |count: usize, tone: Tone, word: &str| {
+        if count > 0 {
+            parts.push(term.paint(tone, &format!("{count} {word}")));
+        }
+    };
+    add(s.measured, Tone::Plain, "measured");
+    add(s.slower, Tone::Bad, "slower");
+    add(s.faster, Tone::Good, "faster");
+    add(s.equivalent, Tone::Plain, "equivalent");
+    add(s.inconclusive, Tone::Doubt, "inconclusive");
+    add(s.identical, Tone::Plain, "identical");
+    add(s.failed, Tone::Bad, "failed");
+    add(s.not_measurable, Tone::Doubt, "not measurable");
+    add(s.unmatched, Tone::Plain, "on one side only");
+    add(s.skipped, Tone::Plain, "skipped");
+    if parts.is_empty() {
+        parts.push("nothing measured".to_owned());
+    }
+    let end = if s.interrupted { ", interrupted" } else { "" };
+    format!("{} in {:.1} s{end}", parts.join(", "), s.seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_use_binary_prefixes_for_bytes_only() {
+        assert_eq!(rate(1024.0, "bytes", 1000.0), "976.562 MiB/s");
+        assert_eq!(rate(1.0, "elements", 1000.0), "1.000 Melements/s");
+    }
+
+    fn term() -> Term {
+        Term::captured(Box::new(Vec::new()), Box::new(Vec::new()))
+    }
+
+    #[test]
+    fn an_inconclusive_line_says_what_it_could_have_seen() {
+        let text = comparison(
+            &term(),
+            &Comparison {
+                package: "p".into(),
+                target: "t".into(),
+                benchmark: "b".into(),
+                verdict: "inconclusive".into(),
+                change: Some(0.004),
+                low: Some(-0.01),
+                high: Some(0.018),
+                smallest: Some(0.014),
+                launches: 24,
+                pairs: 1920,
+                stop: "last-look".into(),
+                ..Comparison::default()
+            },
+        );
+        assert!(text.contains("this run could see changes of 1.4 % or more"), "{text}");
+        assert!(text.contains("+0.40 %") && text.contains("24 launches, 1920 pairs"), "{text}");
+    }
+}
