@@ -65,6 +65,8 @@ pub(crate) struct Chart {
     pub right: f64,
     pub top: f64,
     pub bottom: f64,
+    /// Whether there are so many points that their dots must be small.
+    pub dense: bool,
     /// Joins all points.
     pub line: String,
     /// Closed areas between the bounds of neighbours that have an interval.
@@ -150,6 +152,7 @@ pub(crate) fn chart(dots: &[Dot], unit: &str) -> Option<Chart> {
         right: WIDTH - RIGHT,
         top: TOP,
         bottom: HEIGHT - BOTTOM,
+        dense: dots.len() > MOST_TOOLTIPS,
         line: polyline(&points),
         band,
         whiskers,
@@ -253,14 +256,16 @@ fn commit_ticks(dots: &[&Dot], slots: usize, x: impl Fn(usize) -> f64) -> Vec<Ti
     let room = ((WIDTH - LEFT - RIGHT) / LABEL_ROOM).floor().max(2.0) as usize;
     let every =
         (slots / (room - 1)).max(1) + usize::from(slots >= room && !slots.is_multiple_of(room - 1));
+    // From the newest backwards, because that is the commit that a reader looks for.
     let mut ticks: Vec<Tick> = Vec::new();
-    let mut next = 0;
-    for dot in dots {
-        if dot.slot >= next {
+    let mut next = Some(slots);
+    for dot in dots.iter().rev() {
+        if next.is_some_and(|next| dot.slot <= next) {
             ticks.push(Tick { at: x(dot.slot), label: dot.label.clone() });
-            next = dot.slot + every;
+            next = dot.slot.checked_sub(every);
         }
     }
+    ticks.reverse();
     ticks
 }
 
@@ -410,6 +415,11 @@ mod tests {
             for pair in ticks.windows(2) {
                 assert!(pair[1].at - pair[0].at >= 60.0, "{count} commits: {pair:?}");
             }
+            assert_eq!(
+                ticks.last().unwrap().label,
+                format!("c{}", count - 1),
+                "the newest is named"
+            );
         }
     }
 

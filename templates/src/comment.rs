@@ -245,7 +245,7 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
     environment.get_template("comment.md")?.render(Serde(Page {
         marker: marker(&view.marker_id),
         headline: headline(&view.counts),
-        geomean: view.geomean.map(percent),
+        geomean: view.geomean.filter(|change| change.is_finite()).map(percent),
         view,
         changed,
         undecided,

@@ -2,12 +2,13 @@
 //! It must not know a store, git or a clock; times arrive as text.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
-use minijinja::{Environment, Error};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, Error, escape_formatter};
 use serde::Serialize;
 
 use crate::chart::{self, Bar, Chart, Dot, Spark};
-use crate::number::{percent, percent_interval, quantity};
+use crate::markdown::deceives;
+use crate::number::{percent, percent_interval, quantity, quantity_interval};
 
 /// All that the page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -202,6 +203,14 @@ pub fn history_page(view: &HistoryView) -> Result<String, Error> {
         .collect();
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        // Markup made by the template is marked safe; all else is foreign text.
+        Some(text) if !value.is_safe() && text.contains(is_deceptive) => {
+            let plain = text.replace(is_deceptive, "\u{fffd}");
+            escape_formatter(out, state, &Value::from(plain))
+        }
+        _ => escape_formatter(out, state, value),
+    });
     // The name's ending switches HTML escaping on.
     environment.add_template("history.html", include_str!("history.html"))?;
     environment.get_template("history.html")?.render(Serde(Page {
@@ -212,6 +221,11 @@ pub fn history_page(view: &HistoryView) -> Result<String, Error> {
         bar_width: chart::BAR.0,
         bar_height: chart::BAR.1,
     }))
+}
+
+/// Tooltips have line breaks of their own.
+fn is_deceptive(character: char) -> bool {
+    character != '\n' && deceives(character)
 }
 
 fn anchor(index: usize) -> String {
@@ -303,7 +317,7 @@ fn dots(points: &[PointView], unit: &str) -> Vec<Dot> {
 
 fn interval(point: &PointView, unit: &str) -> Option<String> {
     let (low, high) = point.low.zip(point.high)?;
-    Some(format!("{} to {}", quantity(low, unit), quantity(high, unit)))
+    Some(quantity_interval(low, high, unit))
 }
 
 fn change(points: &[PointView], index: usize) -> Change {

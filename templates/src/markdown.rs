@@ -15,7 +15,7 @@ pub fn escape_markdown(text: &str) -> String {
         match character {
             '\r' if characters.peek() == Some(&'\n') => {}
             '\n' | '\r' | '\t' => out.push(' '),
-            character if character.is_control() || reorders(character) => out.push('\u{fffd}'),
+            character if deceives(character) => out.push('\u{fffd}'),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -25,7 +25,7 @@ pub fn escape_markdown(text: &str) -> String {
             '-' if matches!(previous, [_, 'G' | 'g', 'H' | 'h']) => out.push_str("-&#8203;"),
             // A bare address is a link as soon as it begins with `www.`, without any scheme.
             '.' if previous.iter().all(|letter| matches!(letter, 'w' | 'W')) => {
-                out.push_str("&#46;")
+                out.push_str("&#46;");
             }
             '|' | '`' | '*' | '_' | '~' | '[' | ']' | '(' | ')' | '!' | '\\' | ':' | '$' | '{'
             | '}' | '^' | '"' | '\'' => _ = write!(out, "&#{};", u32::from(character)),
@@ -44,12 +44,20 @@ pub(crate) fn clip(text: &str, limit: usize) -> String {
     }
 }
 
-/// Whether a character changes the direction of the text around it, or is invisible in a way that hides one.
-fn reorders(character: char) -> bool {
-    matches!(
-        character,
-        '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-    )
+/// Whether a character would make text read as something else: a control character, one that changes the direction of
+/// the text around it, or one that is invisible.
+pub(crate) fn deceives(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{061c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
 }
 
 #[cfg(test)]

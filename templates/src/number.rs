@@ -26,6 +26,23 @@ pub fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
+/// The bounds of an interval in one unit, as [`quantity`] would show them: `12.98 to 13.12 µs`.
+///
+/// Both have three significant digits, or as many as it takes to show two digits of the width.
+pub fn quantity_interval(low: f64, high: f64, unit: &str) -> String {
+    if !low.is_finite() || !high.is_finite() {
+        return format!("{} to {}", quantity(low, unit), quantity(high, unit));
+    }
+    let largest = significant(low.abs().max(high.abs()));
+    let (scale, unit) = if unit == "ns" { unit_for(largest) } else { (1.0, unit) };
+    let decimals_for = |value: f64, digits: f64| {
+        if value > 0.0 { digits - 1.0 - (value.log10() + 1e-9).floor() } else { 0.0 }
+    };
+    let three = decimals_for(largest / scale, 3.0).max(0.0);
+    let decimals = decimals_for((high - low).abs() / scale, 2.0).clamp(three, three + 3.0) as usize;
+    format!("{:.decimals$} to {:.decimals$} {unit}", low / scale, high / scale)
+}
+
 /// A change as a fraction, written in per cent with its sign: `0.021` is `+2.1 %`, `-0.004` is `-0.40 %`.
 ///
 /// Changes below 1 % keep two decimals, those from 100 % on none. What is not finite is written as `unavailable`.
@@ -127,6 +144,24 @@ mod tests {
         assert_eq!(quantity(1234.0, "instructions"), "1230 instructions");
         assert_eq!(quantity(1234.0, "ns"), "1.23 µs");
         assert_eq!(quantity(f64::NAN, "instructions"), "unavailable");
+    }
+
+    #[test]
+    fn bounds_share_a_unit_and_show_their_width() {
+        let cases = [
+            ((12_984.0, 13_115.0), "12.98 to 13.12 µs"),
+            ((990.0, 1_010.0), "0.990 to 1.010 µs"),
+            ((9.0, 12.0), "9.0 to 12.0 ns"),
+            ((100.0, 400.0), "100 to 400 ns"),
+            ((5.0, 5.0), "5.00 to 5.00 ns"),
+            ((0.0, 0.0), "0 to 0 ns"),
+            ((1e9, 1e9 + 1.0), "1.00000 to 1.00000 s"),
+            ((f64::NAN, 1.0), "unavailable to 1.00 ns"),
+        ];
+        for ((low, high), expected) in cases {
+            assert_eq!(quantity_interval(low, high, "ns"), expected);
+        }
+        assert_eq!(quantity_interval(1_000.0, 1_010.0, "allocs"), "1000 to 1010 allocs");
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn names_cannot_leave_their_place() {
         ..paired("", Some(0.1))
     };
     let page = history_page(&view).unwrap();
-    for raw in ["</script", "<b ", "onmouseover=\"", "a='y'", "{\"title", "&amp;\u{202e}"] {
+    for raw in ["</script", "<b ", "onmouseover=\"", "a='y'", "{\"title", "\u{202e}"] {
         assert!(!page.contains(raw), "{raw}");
     }
     for element in ["title", "svg", "bdi", "td", "section", "table", "details", "span", "text"] {
