@@ -1,1 +1,19 @@
-//! Placeholder opened before the first commit.
+//! The history page and the pull-request comment of `cargo nbench`: plain views in, text out.
+//! It must not know where a view comes from: no store, no engine, no files, no clock.
+
+mod chart;
+mod comment;
+mod history;
+mod markdown;
+pub mod number;
+
+pub use comment::{
+    COMMENT_LIMIT, CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched,
+    comment, marker,
+};
+pub use history::{
+    HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView, history_page,
+};
+pub use markdown::escape_markdown;
+/// What rendering returns when a template is at fault.
+pub use minijinja::Error;

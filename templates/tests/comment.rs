@@ -1,0 +1,242 @@
+//! Snapshots of the comment, and what must hold for every comment: its length, its closed elements, its harmlessness.
+
+use nbench_templates::*;
+
+fn side(label: &str, dirty: bool) -> CommentSide {
+    CommentSide { label: label.into(), short: "abc1234".into(), dirty }
+}
+
+fn row(name: &str, verdict: &str, change: f64) -> CommentRow {
+    CommentRow {
+        package: "parser".into(),
+        target: "benches".into(),
+        name: name.into(),
+        verdict: verdict.into(),
+        change: Some(change),
+        low: Some(change - 0.004),
+        high: Some(change + 0.004),
+        reference_ns: Some(12_400.0),
+        contender_ns: Some(12_400.0 * (1.0 + change)),
+        smallest: Some(0.012),
+        note: None,
+    }
+}
+
+fn view() -> CommentView {
+    CommentView {
+        marker_id: "default".into(),
+        reference: side("main", false),
+        contender: side("@tree", true),
+        counts: Counts {
+            slower: 2,
+            faster: 1,
+            equivalent: 2,
+            inconclusive: 1,
+            identical: 1,
+            failed: 1,
+            not_measured: 1,
+        },
+        rows: vec![
+            row("tiny", "equivalent", 0.001),
+            row("decode/1k", "slower", 0.021),
+            row("encode", "faster", -0.34),
+            CommentRow { note: Some("may be layout".into()), ..row("sort", "slower", 0.12) },
+            row("noisy", "inconclusive", 0.008),
+            CommentRow {
+                change: None,
+                low: None,
+                high: None,
+                reference_ns: None,
+                contender_ns: None,
+                smallest: None,
+                ..row("same", "identical", 0.0)
+            },
+            row("steady", "equivalent", -0.002),
+        ],
+        failures: vec![CommentFailure {
+            package: "parser".into(),
+            target: "benches".into(),
+            name: Some("panics".into()),
+            side: Some("contender".into()),
+            error: "panicked: index | out of `bounds`".into(),
+        }],
+        unmatched: vec![Unmatched {
+            package: "parser".into(),
+            target: "benches".into(),
+            name: "new".into(),
+            side: "contender".into(),
+        }],
+        host: "8 x Example CPU, Linux 6.1".into(),
+        method: "10 to 24 launches of 80 pairs, 95 % intervals, threshold 1 %.".into(),
+        geomean: Some(-0.04),
+        command: "cargo nbench ab main".into(),
+    }
+}
+
+fn quiet() -> CommentView {
+    CommentView {
+        counts: Counts::default(),
+        rows: Vec::new(),
+        failures: Vec::new(),
+        unmatched: Vec::new(),
+        geomean: None,
+        ..view()
+    }
+}
+
+/// What must hold whatever the view holds.
+fn check(text: &str) {
+    assert!(text.len() <= COMMENT_LIMIT, "{} bytes", text.len());
+    assert!(text.starts_with("<!-- cargo-nbench:"), "the marker comes first");
+    for element in ["details", "summary", "code", "sub"] {
+        let opened = text.matches(&format!("<{element}>")).count();
+        let closed = text.matches(&format!("</{element}>")).count();
+        assert_eq!(opened, closed, "<{element}>");
+    }
+    let mut columns = None;
+    for line in text.lines() {
+        let bars = line.matches('|').count();
+        if line.starts_with("|---") {
+            columns = Some(bars);
+        } else if line.starts_with('|') {
+            assert!(
+                columns.is_none_or(|columns| columns == bars || line.starts_with("| Benchmark")),
+                "{line}"
+            );
+        } else {
+            columns = None;
+            assert_eq!(bars, 0, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_full_comment() {
+    let text = comment(&view()).unwrap();
+    check(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_comment_about_nothing() {
+    let text = comment(&quiet()).unwrap();
+    check(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn targets_are_named_when_there_are_several() {
+    let mut view = view();
+    view.rows.truncate(2);
+    assert!(!comment(&view).unwrap().contains("<sub>parser"));
+    view.rows[0].target = "other".into();
+    let text = comment(&view).unwrap();
+    assert!(text.contains("<code>tiny</code><br><sub>parser other</sub>"), "{text}");
+}
+
+#[test]
+fn unchanged_rows_go_first_when_the_comment_is_too_long() {
+    let mut view = view();
+    for index in 0..2_000 {
+        view.rows.push(row(&format!("unchanged {index:04} ünïcødé ☃☃☃"), "equivalent", 0.0));
+    }
+    for index in 0..50 {
+        view.rows.push(row(&format!("undecided {index}"), "inconclusive", 0.0));
+    }
+    let text = comment(&view).unwrap();
+    check(&text);
+    assert!(text.len() > COMMENT_LIMIT - 2_000, "the room is used: {} bytes", text.len());
+    assert_eq!(text.matches("undecided ").count(), 50);
+    let shown = text.matches("| <code>unchanged ").count();
+    assert!((100..2_000).contains(&shown), "{shown}");
+    // Of the three unchanged rows of the small view two lead and the identical one comes last.
+    let note = format!("{} more unchanged rows are in the job's output.", 2_001 - shown);
+    assert!(text.contains(&note), "{note}");
+    for kept in ["decode/1k", "sort", "encode", "panics", "Repeat with"] {
+        assert!(text.contains(kept), "{kept}");
+    }
+}
+
+#[test]
+fn the_largest_changes_stay_when_there_are_too_many() {
+    let mut view = quiet();
+    view.rows = (0..3_000)
+        .map(|index| row(&format!("row {index}"), "slower", 0.01 + f64::from(index) * 1e-4))
+        .collect();
+    let text = comment(&view).unwrap();
+    check(&text);
+    assert!(text.contains("row 2999<"), "the largest change is shown");
+    assert!(!text.contains("row 0<"), "the smallest is not");
+    assert!(text.contains("more changed rows are in the job's output."));
+}
+
+#[test]
+fn nothing_in_a_view_can_break_the_comment() {
+    let nasty = [
+        "</details></code></sub>",
+        "a|b\n| x |\n",
+        "<!-- --> <script>alert(1)</script>",
+        "@octocat #123 www.x.y http://x.y [a](b) `c`",
+        "\u{202e}\u{0}\r\n- x",
+    ];
+    for text in
+        nasty.map(str::to_owned).into_iter().chain(["@".repeat(200_000), "☃".repeat(100_000)])
+    {
+        let side = CommentSide { label: text.clone(), short: text.clone(), dirty: true };
+        let mut row = row(&text, &text, f64::NAN);
+        (row.package, row.target, row.note) = (text.clone(), text.clone(), Some(text.clone()));
+        let slower = CommentRow { verdict: "slower".into(), ..row.clone() };
+        let equivalent =
+            CommentRow { verdict: "equivalent".into(), target: "other".into(), ..row.clone() };
+        let view = CommentView {
+            marker_id: text.clone(),
+            reference: side.clone(),
+            contender: side,
+            counts: Counts::default(),
+            rows: [row, slower, equivalent].into_iter().cycle().take(90).collect(),
+            failures: vec![
+                CommentFailure {
+                    package: text.clone(),
+                    target: text.clone(),
+                    name: Some(text.clone()),
+                    side: Some(text.clone()),
+                    error: text.clone()
+                };
+                20
+            ],
+            unmatched: vec![
+                Unmatched {
+                    package: text.clone(),
+                    target: text.clone(),
+                    name: text.clone(),
+                    side: text.clone()
+                };
+                20
+            ],
+            host: text.clone(),
+            method: text.clone(),
+            geomean: Some(f64::INFINITY),
+            command: text.clone(),
+        };
+        let out = comment(&view).unwrap();
+        check(&out);
+        // Nothing inside the marker's HTML comment is shown, so a link there is none.
+        let (_, body) = out.split_once('\n').unwrap();
+        for raw in
+            ["<script", "@octocat", "#123", "www.x", "http:", "[a]", "`", "\u{202e}", "\u{0}"]
+        {
+            assert!(
+                !body.contains(raw),
+                "{raw:?} of {:?}",
+                text.chars().take(40).collect::<String>()
+            );
+        }
+        assert_eq!(out.matches("<!--").count(), 1, "only the marker is a comment");
+    }
+}
+
+#[test]
+fn a_marker_cannot_end_its_line() {
+    assert_eq!(marker("linux-x86_64"), "<!-- cargo-nbench:linux-x86_64 -->");
+    assert_eq!(marker("a --> <b>\n"), "<!-- cargo-nbench:a_--___b__ -->");
+}
