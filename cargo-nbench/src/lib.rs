@@ -1,1 +1,4 @@
-//! Placeholder opened before the first commit.
+//! The library behind `cargo nbench`. It declares the modules that resolve
+//! revisions, keep the checkouts they are built in and drive cargo.
+
+pub mod failure;
