@@ -2,3 +2,5 @@
 //! revisions, keep the checkouts they are built in and drive cargo.
 
 pub mod failure;
+mod git;
+pub mod revision;
