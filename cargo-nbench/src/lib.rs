@@ -1,6 +1,7 @@
 //! The library behind `cargo nbench`. It declares the modules that resolve
 //! revisions, keep the checkouts they are built in and drive cargo.
 
+pub mod checkout;
 pub mod failure;
 mod git;
 pub mod revision;
