@@ -118,7 +118,7 @@ fn resolves_names_hashes_and_merge_bases() {
 
     let revision = repository.resolve("topic").unwrap();
     assert_eq!((revision.label.as_str(), revision.subject.as_str()), ("topic", "on topic"));
-    assert_eq!(revision.parents, [first.clone()]);
+    assert_eq!(revision.parents, std::slice::from_ref(&first));
     assert_eq!(revision.tree, fixture.git(&["rev-parse", "topic^{tree}"]));
     assert!(!revision.snapshot && revision.dirty.is_none());
 
