@@ -1,1 +1,9 @@
-//! Placeholder opened before the first commit.
+//! The library behind `cargo nbench`. It declares the modules that resolve
+//! revisions, keep the checkouts they are built in and drive cargo.
+
+pub mod cargo;
+pub mod checkout;
+pub mod failure;
+mod git;
+pub mod lint_cap;
+pub mod revision;

@@ -1,0 +1,397 @@
+//! What cargo knows of a workspace: its bench targets, which of them are asked
+//! for, and why the others are left out. It must not know revisions, and it
+//! never runs what it builds.
+
+mod build;
+mod command;
+mod features;
+mod marker;
+
+pub use build::{BuildNote, BuiltTarget, Executable, ProfileSummary, build, build_each};
+pub(crate) use command::configuration_file;
+pub use command::{BuildContext, outer_configuration, resolve_toolchain};
+pub use marker::harness_version;
+
+use crate::failure::{Exit, Failure};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId, TargetKind};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The package that a bench target must depend on to be ours.
+const HARNESS: &str = "nbench";
+
+/// The flags of cargo that decide what is built, as the user gave them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// `-p`: names, `name@version`, or patterns with `*` and `?`.
+    pub packages: Vec<String>,
+    /// `--workspace`.
+    pub workspace: bool,
+    /// `--exclude`, with `--workspace`.
+    pub exclude: Vec<String>,
+    /// `--bench`: names of bench targets or patterns; empty means all.
+    pub benches: Vec<String>,
+    /// `--features`, each possibly a list.
+    pub features: Vec<String>,
+    /// `--all-features`.
+    pub all_features: bool,
+    /// `--no-default-features`.
+    pub no_default_features: bool,
+    /// `--profile`.
+    pub profile: Option<String>,
+    /// `--target`.
+    pub target: Option<String>,
+    /// `--target-dir`, unless the context has one.
+    pub target_dir: Option<PathBuf>,
+    /// `--manifest-path`.
+    pub manifest_path: Option<PathBuf>,
+    /// `--locked`.
+    pub locked: bool,
+    /// `--offline`.
+    pub offline: bool,
+    /// `--frozen`.
+    pub frozen: bool,
+    /// `-j`.
+    pub jobs: Option<String>,
+    /// `--config`.
+    pub config: Vec<String>,
+}
+
+impl BuildOptions {
+    /// The same flags for a checkout: a manifest under `root` becomes the one
+    /// at the same place under `checkout`. `current` is where the user stands.
+    #[must_use]
+    pub fn relocated(&self, current: &Path, root: &Path, checkout: &Path) -> Self {
+        let mut options = self.clone();
+        if let Some(manifest) = &self.manifest_path {
+            let manifest = current.join(manifest);
+            let manifest = manifest.canonicalize().unwrap_or(manifest);
+            options.manifest_path = Some(
+                manifest.strip_prefix(root).map_or_else(|_| manifest.clone(), |p| checkout.join(p)),
+            );
+        }
+        options
+    }
+
+    fn feature_arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for feature in &self.features {
+            arguments.extend(["--features".to_owned(), feature.clone()]);
+        }
+        if self.all_features {
+            arguments.push("--all-features".to_owned());
+        }
+        if self.no_default_features {
+            arguments.push("--no-default-features".to_owned());
+        }
+        arguments
+    }
+
+    /// The flags that hold for every command of cargo.
+    fn shared_arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for (flag, set) in
+            [("--locked", self.locked), ("--offline", self.offline), ("--frozen", self.frozen)]
+        {
+            if set {
+                arguments.push(flag.to_owned());
+            }
+        }
+        for config in &self.config {
+            arguments.extend(["--config".to_owned(), config.clone()]);
+        }
+        arguments
+    }
+}
+
+/// A workspace as `cargo metadata` describes it.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// The directory of the workspace's manifest and lock file.
+    pub root: PathBuf,
+    /// Where cargo would build without `--target-dir`.
+    pub target_directory: PathBuf,
+    metadata: Metadata,
+    /// The manifest that cargo started from.
+    manifest: Option<PathBuf>,
+}
+
+impl Workspace {
+    /// Every package of the graph, members and dependencies.
+    pub(crate) fn package(&self, id: &PackageId) -> Option<&Package> {
+        self.metadata.packages.iter().find(|package| package.id == *id)
+    }
+
+    /// The member called `name`.
+    pub(crate) fn member(&self, name: &str) -> Option<&Package> {
+        self.members().into_iter().find(|package| package.name.as_str() == name)
+    }
+
+    pub(crate) fn members(&self) -> Vec<&Package> {
+        self.metadata.workspace_members.iter().filter_map(|id| self.package(id)).collect()
+    }
+}
+
+/// One bench target of one package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BenchTarget {
+    /// Name of the package.
+    pub package: String,
+    /// Cargo's identifier of the package.
+    pub package_id: String,
+    /// Name of the target.
+    pub target: String,
+    /// The directory of the package's manifest, where its benchmarks run.
+    pub manifest_dir: PathBuf,
+    /// Version of the package.
+    pub version: String,
+    /// Features without which cargo does not build the target.
+    pub required_features: Vec<String>,
+}
+
+/// What became of a bench target or a request for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// To be built.
+    Bench(BenchTarget),
+    /// Left out.
+    Skipped {
+        /// Name of the package.
+        package: String,
+        /// Name of the target, empty when the package itself is missing.
+        target: String,
+        /// Why, as a fragment.
+        reason: String,
+    },
+}
+
+/// Reads the workspace that cargo finds in `dir`.
+///
+/// # Errors
+///
+/// A build failure with cargo's message.
+pub fn load(dir: &Path, options: &BuildOptions) -> Result<Workspace, Failure> {
+    load_in(&BuildContext::new(dir), options)
+}
+
+/// Like [`load`] with the toolchain and configuration of a side.
+///
+/// # Errors
+///
+/// As for [`load`].
+pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Workspace, Failure> {
+    let run = |features: Vec<String>| {
+        let mut command = context.cargo("metadata");
+        command.args(["--format-version", "1"]).args(features).args(options.shared_arguments());
+        if let Some(manifest) = &options.manifest_path {
+            command.arg("--manifest-path").arg(manifest);
+        }
+        command::output(&mut command)
+    };
+    // A feature that the members lack is reported where it matters, by the
+    // build of the selected packages.
+    let features = options.feature_arguments();
+    let output = match run(features.clone()) {
+        Err(failure) if features.is_empty() => return Err(failure),
+        Err(_) => run(Vec::new())?,
+        Ok(output) => output,
+    };
+    let metadata: Metadata = serde_json::from_slice(&output).map_err(|error| {
+        Failure::new(Exit::Build, format!("cannot understand `cargo metadata`: {error}"))
+            .hint("an old cargo may print another format; `rustup update` brings a newer one")
+    })?;
+    let start = options.manifest_path.clone().or_else(|| {
+        let manifests = context.dir.ancestors().map(|directory| directory.join("Cargo.toml"));
+        manifests.into_iter().find(|path| path.is_file())
+    });
+    Ok(Workspace {
+        root: metadata.workspace_root.clone().into_std_path_buf(),
+        target_directory: metadata.target_directory.clone().into_std_path_buf(),
+        manifest: start.map(|path| {
+            let path = context.dir.join(path);
+            path.canonicalize().unwrap_or(path)
+        }),
+        metadata,
+    })
+}
+
+/// Every bench target of the selected packages, each to be built or with the
+/// reason why not. Sorted by package and target.
+pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
+    let (packages, mut selected) = packages(workspace, options);
+    let with_harness = with_harness(&workspace.metadata);
+    for package in packages {
+        let enabled = features::enabled(package, options);
+        for target in &package.targets {
+            if !target.kind.contains(&TargetKind::Bench) {
+                continue;
+            }
+            let skipped = |reason: String| Selected::Skipped {
+                package: package.name.to_string(),
+                target: target.name.clone(),
+                reason,
+            };
+            let missing: Vec<&str> = target
+                .required_features
+                .iter()
+                .filter(|feature| !enabled.contains(feature.as_str()))
+                .map(String::as_str)
+                .collect();
+            let named = options.benches.is_empty()
+                || options.benches.iter().any(|pattern| matches(pattern, &target.name));
+            selected.push(if !named {
+                skipped("it is not selected by `--bench`".to_owned())
+            } else if !missing.is_empty() {
+                let missing = missing.join(",");
+                skipped(format!("it needs features: add `--features {missing}`"))
+            } else if !with_harness.contains(&package.id) {
+                skipped(format!("its package does not depend on `{HARNESS}`"))
+            } else {
+                Selected::Bench(BenchTarget {
+                    package: package.name.to_string(),
+                    package_id: package.id.repr.clone(),
+                    target: target.name.clone(),
+                    manifest_dir: directory(package),
+                    version: package.version.to_string(),
+                    required_features: target.required_features.clone(),
+                })
+            });
+        }
+    }
+    selected.sort_by(|a, b| key(a).cmp(&key(b)));
+    selected
+}
+
+fn key(selected: &Selected) -> (&str, &str) {
+    match selected {
+        Selected::Bench(bench) => (&bench.package, &bench.target),
+        Selected::Skipped { package, target, .. } => (package, target),
+    }
+}
+
+pub(crate) fn directory(package: &Package) -> PathBuf {
+    let manifest = package.manifest_path.as_std_path();
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// The packages that cargo would take, and a skip for each name it would miss.
+fn packages<'w>(
+    workspace: &'w Workspace,
+    options: &BuildOptions,
+) -> (Vec<&'w Package>, Vec<Selected>) {
+    let members = workspace.members();
+    if options.workspace {
+        let kept = members
+            .into_iter()
+            .filter(|package| !options.exclude.iter().any(|pattern| specifies(pattern, package)));
+        return (kept.collect(), Vec::new());
+    }
+    if !options.packages.is_empty() {
+        let missing = options
+            .packages
+            .iter()
+            .filter(|pattern| !members.iter().any(|package| specifies(pattern, package)))
+            .map(|pattern| Selected::Skipped {
+                package: pattern.clone(),
+                target: String::new(),
+                reason: "the workspace has no such package".to_owned(),
+            })
+            .collect();
+        let kept = members
+            .into_iter()
+            .filter(|package| options.packages.iter().any(|pattern| specifies(pattern, package)));
+        return (kept.collect(), missing);
+    }
+    // Without a choice: the package one stands in, else the default members.
+    let root = workspace.root.join("Cargo.toml");
+    let here = members.iter().find(|package| {
+        let manifest = package.manifest_path.as_std_path();
+        manifest != root && workspace.manifest.as_deref() == Some(manifest)
+    });
+    if let Some(package) = here {
+        return (vec![package], Vec::new());
+    }
+    let defaults = &workspace.metadata.workspace_default_members;
+    if defaults.is_missing() {
+        return (members, Vec::new());
+    }
+    (defaults.iter().filter_map(|id| workspace.package(id)).collect(), Vec::new())
+}
+
+/// Whether a `-p` argument means this package.
+fn specifies(pattern: &str, package: &Package) -> bool {
+    let (name, version) = match pattern.split_once(['@', ':']) {
+        Some((name, version)) if !version.starts_with("//") => (name, Some(version)),
+        _ => (pattern, None),
+    };
+    let version_matches = version.is_none_or(|version| {
+        let whole = package.version.to_string();
+        whole == version || whole.starts_with(&format!("{version}."))
+    });
+    (matches(name, package.name.as_str()) && version_matches) || package.id.repr == pattern
+}
+
+/// Cargo's patterns: `*` for any text, `?` for one character.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pattern_chars = pattern.chars();
+    match pattern_chars.next() {
+        None => text.is_empty(),
+        Some('*') => {
+            let rest = pattern_chars.as_str();
+            let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            ends.any(|at| text.get(at..).is_some_and(|tail| matches(rest, tail)))
+        }
+        Some(expected) => {
+            let mut text_chars = text.chars();
+            text_chars.next().is_some_and(|found| expected == '?' || expected == found)
+                && matches(pattern_chars.as_str(), text_chars.as_str())
+        }
+    }
+}
+
+/// Members whose bench targets can reach the harness: through their own
+/// dependencies of any kind but build scripts, and from there through ordinary
+/// ones, under whatever name.
+fn with_harness(metadata: &Metadata) -> HashSet<PackageId> {
+    let is_harness: HashSet<&PackageId> = metadata
+        .packages
+        .iter()
+        .filter(|package| package.name.as_str() == HARNESS)
+        .map(|package| &package.id)
+        .collect();
+    let Some(resolve) = &metadata.resolve else { return HashSet::new() };
+    let nodes: HashMap<&PackageId, &cargo_metadata::Node> =
+        resolve.nodes.iter().map(|node| (&node.id, node)).collect();
+    let next = |id: &PackageId, development: bool| -> Vec<PackageId> {
+        let dependencies = nodes.get(id).map(|node| node.deps.as_slice()).unwrap_or_default();
+        dependencies
+            .iter()
+            .filter(|dependency| {
+                dependency.dep_kinds.is_empty()
+                    || dependency.dep_kinds.iter().any(|info| {
+                        info.kind == DependencyKind::Normal
+                            || (development && info.kind == DependencyKind::Development)
+                    })
+            })
+            .map(|dependency| dependency.pkg.clone())
+            .collect()
+    };
+    let reaches = |member: &PackageId| {
+        let mut seen = HashSet::new();
+        let mut left = next(member, true);
+        left.push(member.clone());
+        while let Some(id) = left.pop() {
+            if is_harness.contains(&id) {
+                return true;
+            }
+            if seen.insert(id.clone()) && id != *member {
+                left.extend(next(&id, false));
+            }
+        }
+        false
+    };
+    metadata.workspace_members.iter().filter(|member| reaches(member)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests;

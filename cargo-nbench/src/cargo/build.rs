@@ -1,0 +1,398 @@
+//! Builds bench targets and collects their executables from cargo's messages.
+//! Freshness is cargo's business: it is always asked, never second-guessed.
+
+mod process;
+
+use super::command::BuildContext;
+use super::{BenchTarget, BuildOptions, Workspace, marker};
+use crate::failure::{Exit, Failure};
+use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
+use process::{Ended, follow};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Something to show while cargo works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildNote {
+    /// A line that cargo or the compiler wrote for people.
+    Line(String),
+    /// A target is there, compiled now or fresh from before.
+    Artifact {
+        /// Name of the target.
+        target: String,
+        /// Whether it was there already.
+        fresh: bool,
+    },
+}
+
+/// How an executable was compiled, from cargo's own message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileSummary {
+    /// `opt-level`: 0 to 3, `s` or `z`.
+    pub opt_level: String,
+    /// `debug`, as cargo writes it.
+    pub debug_info: String,
+    /// Whether `debug_assert!` is compiled in.
+    pub debug_assertions: bool,
+    /// Whether arithmetic overflow panics.
+    pub overflow_checks: bool,
+}
+
+/// A bench target that is ready to run, and what cargo would give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executable {
+    /// What it was built from.
+    pub target: BenchTarget,
+    /// The executable.
+    pub path: PathBuf,
+    /// Directories of shared libraries, to stand first in the search path.
+    pub library_paths: Vec<PathBuf>,
+    /// How it was compiled.
+    pub profile: ProfileSummary,
+    /// The features of its package that were on, sorted.
+    pub features: Vec<String>,
+    /// The version of the harness inside it.
+    pub harness: String,
+    /// Whether cargo had nothing to do for it.
+    pub fresh: bool,
+    /// The variables that cargo sets for a bench target.
+    pub env: Vec<(String, String)>,
+    /// Its working directory: that of its package.
+    pub cwd: PathBuf,
+}
+
+/// What became of one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuiltTarget {
+    /// Ready to run.
+    Ready(Box<Executable>),
+    /// Built, but not a benchmark of ours.
+    Skipped {
+        /// Name of the package.
+        package: String,
+        /// Name of the target.
+        target: String,
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// Not built; only [`build_each`] goes on after that.
+    Failed {
+        /// Name of the package.
+        package: String,
+        /// Name of the target.
+        target: String,
+        /// The first error of the compiler or cargo.
+        error: String,
+    },
+}
+
+/// Builds all targets together. Stops cargo and fails when `interrupted`.
+///
+/// # Errors
+///
+/// A build failure that names the targets and ends with cargo's last lines, or
+/// an interruption.
+pub fn build(
+    workspace: &Workspace,
+    targets: &[BenchTarget],
+    options: &BuildOptions,
+    context: &BuildContext<'_>,
+    on_note: &mut dyn FnMut(BuildNote),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<BuiltTarget>, Failure> {
+    let mut built = Vec::new();
+    for group in groups(workspace, targets) {
+        match invoke(workspace, &group, options, context, on_note, interrupted)? {
+            Ok(more) => built.extend(more),
+            Err(log) => return Err(failure(&group, &log)),
+        }
+    }
+    Ok(built)
+}
+
+/// Builds the targets one by one and goes on after one that does not build.
+///
+/// # Errors
+///
+/// Only when cargo cannot be started, or an interruption.
+pub fn build_each(
+    workspace: &Workspace,
+    targets: &[BenchTarget],
+    options: &BuildOptions,
+    context: &BuildContext<'_>,
+    on_note: &mut dyn FnMut(BuildNote),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<BuiltTarget>, Failure> {
+    let mut built = Vec::new();
+    for target in targets {
+        match invoke(workspace, &[target], options, context, on_note, interrupted)? {
+            Ok(more) => built.extend(more),
+            Err(log) => built.push(BuiltTarget::Failed {
+                package: target.package.clone(),
+                target: target.target.clone(),
+                error: first_error(&log).to_owned(),
+            }),
+        }
+    }
+    Ok(built)
+}
+
+/// Targets that one command can name. A target of the same name in another of
+/// these packages, which is not asked for, would be built as well and may lack
+/// its features: then every package gets a command of its own.
+fn groups<'t>(workspace: &Workspace, targets: &'t [BenchTarget]) -> Vec<Vec<&'t BenchTarget>> {
+    if targets.is_empty() {
+        return Vec::new();
+    }
+    let packages: BTreeSet<&str> = targets.iter().map(|t| t.package_id.as_str()).collect();
+    let names: BTreeSet<&str> = targets.iter().map(|t| t.target.as_str()).collect();
+    let ambiguous = workspace
+        .members()
+        .into_iter()
+        .filter(|package| packages.contains(package.id.repr.as_str()))
+        .flat_map(|package| package.targets.iter().map(move |target| (package, target)))
+        .filter(|(_, t)| t.kind.contains(&TargetKind::Bench) && names.contains(t.name.as_str()))
+        .any(|(package, found)| {
+            !targets.iter().any(|t| t.package_id == package.id.repr && t.target == found.name)
+        });
+    if !ambiguous {
+        return vec![targets.iter().collect()];
+    }
+    let mut by_package: BTreeMap<&str, Vec<&BenchTarget>> = BTreeMap::new();
+    for target in targets {
+        by_package.entry(&target.package_id).or_default().push(target);
+    }
+    by_package.into_values().collect()
+}
+
+/// One run of cargo: what it built, or its last lines when it failed.
+fn invoke(
+    workspace: &Workspace,
+    targets: &[&BenchTarget],
+    options: &BuildOptions,
+    context: &BuildContext<'_>,
+    on_note: &mut dyn FnMut(BuildNote),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Result<Vec<BuiltTarget>, Vec<String>>, Failure> {
+    let mut command = context.cargo("bench");
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    command.args(arguments(workspace, targets, options, context));
+    let mut artifacts = Vec::new();
+    let mut scripts = Vec::new();
+    let on_line = &mut |line: &str| match serde_json::from_str(line) {
+        Ok(Message::CompilerArtifact(artifact)) => {
+            let target = artifact.target.name.clone();
+            let note = BuildNote::Artifact { target, fresh: artifact.fresh };
+            artifacts.push(artifact);
+            Some(note)
+        }
+        Ok(Message::BuildScriptExecuted(script)) => {
+            scripts.push(script);
+            None
+        }
+        _ => None,
+    };
+    match follow(&mut command, on_line, on_note, interrupted)? {
+        Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
+        Ended::Failed(log) => Ok(Err(log)),
+        Ended::Done => {
+            let shared = shared_libraries(context, options);
+            let built = targets.iter().map(|target| {
+                let found = artifacts.iter().find(|artifact| {
+                    artifact.package_id.repr == target.package_id
+                        && artifact.target.name == target.target
+                        && artifact.target.kind.contains(&TargetKind::Bench)
+                        && artifact.executable.is_some()
+                });
+                found.map_or_else(
+                    || {
+                        let reason = "cargo built no executable for it".to_owned();
+                        Ok(skipped(target, reason))
+                    },
+                    |artifact| executable(workspace, target, artifact, &scripts, &shared),
+                )
+            });
+            built.collect::<Result<Vec<_>, Failure>>().map(Ok)
+        }
+    }
+}
+
+fn skipped(target: &BenchTarget, reason: String) -> BuiltTarget {
+    let (package, target) = (target.package.clone(), target.target.clone());
+    BuiltTarget::Skipped { package, target, reason }
+}
+
+fn arguments(
+    workspace: &Workspace,
+    targets: &[&BenchTarget],
+    options: &BuildOptions,
+    context: &BuildContext<'_>,
+) -> Vec<std::ffi::OsString> {
+    let mut arguments = options.shared_arguments();
+    arguments.extend(options.feature_arguments());
+    let packages: BTreeSet<(&str, &str)> =
+        targets.iter().map(|t| (t.package.as_str(), t.version.as_str())).collect();
+    for (package, version) in packages {
+        let all = &workspace.metadata.packages;
+        let unique = all.iter().filter(|p| p.name.as_str() == package).count() < 2;
+        let spec = if unique { package.to_owned() } else { format!("{package}@{version}") };
+        arguments.extend(["-p".to_owned(), spec]);
+    }
+    let names: BTreeSet<&str> = targets.iter().map(|t| t.target.as_str()).collect();
+    for name in names {
+        arguments.extend(["--bench".to_owned(), name.to_owned()]);
+    }
+    let flags =
+        [("--profile", &options.profile), ("--target", &options.target), ("-j", &options.jobs)];
+    for (flag, value) in flags {
+        if let Some(value) = value {
+            arguments.extend([flag.to_owned(), value.clone()]);
+        }
+    }
+    let mut arguments: Vec<_> = arguments.into_iter().map(std::ffi::OsString::from).collect();
+    let target_dir = context.target_dir.as_ref().or(options.target_dir.as_ref());
+    for (flag, path) in
+        [("--target-dir", target_dir), ("--manifest-path", options.manifest_path.as_ref())]
+    {
+        if let Some(path) = path {
+            arguments.extend([flag.into(), path.into()]);
+        }
+    }
+    arguments
+}
+
+fn executable(
+    workspace: &Workspace,
+    target: &BenchTarget,
+    artifact: &Artifact,
+    scripts: &[BuildScript],
+    shared: &[PathBuf],
+) -> Result<BuiltTarget, Failure> {
+    let path = artifact.executable.clone().unwrap_or_default().into_std_path_buf();
+    let harness = marker::harness_version(&path).map_err(|error| {
+        Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display()))
+            .hint("`cargo clean` makes cargo build it again")
+    })?;
+    let Some(harness) = harness else {
+        return Ok(skipped(target, "its harness is not nbench".to_owned()));
+    };
+    let package = workspace.package(&artifact.package_id);
+    let own_scripts = || scripts.iter().filter(|s| s.package_id == artifact.package_id);
+    let mut env = package.map(package_variables).unwrap_or_default();
+    for script in own_scripts() {
+        env.extend(script.env.iter().cloned());
+        env.push(("OUT_DIR".to_owned(), script.out_dir.to_string()));
+    }
+    let mut features = artifact.features.clone();
+    features.sort();
+    Ok(BuiltTarget::Ready(Box::new(Executable {
+        library_paths: library_paths(&path, scripts, shared),
+        path,
+        profile: ProfileSummary {
+            opt_level: artifact.profile.opt_level.clone(),
+            debug_info: artifact.profile.debuginfo.to_string(),
+            debug_assertions: artifact.profile.debug_assertions,
+            overflow_checks: artifact.profile.overflow_checks,
+        },
+        features,
+        harness,
+        fresh: artifact.fresh,
+        env,
+        cwd: target.manifest_dir.clone(),
+        target: target.clone(),
+    })))
+}
+
+/// What `cargo bench` sets when it runs a target of this package.
+fn package_variables(package: &Package) -> Vec<(String, String)> {
+    let version = &package.version;
+    let optional = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    let manifest = package.manifest_path.as_std_path();
+    let directory = manifest.parent().unwrap_or(manifest);
+    let values = [
+        ("CARGO_MANIFEST_DIR", directory.display().to_string()),
+        ("CARGO_MANIFEST_PATH", manifest.display().to_string()),
+        ("CARGO_PKG_VERSION", version.to_string()),
+        ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
+        ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
+        ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
+        ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
+        ("CARGO_PKG_NAME", package.name.to_string()),
+        ("CARGO_PKG_AUTHORS", package.authors.join(":")),
+        ("CARGO_PKG_DESCRIPTION", optional(package.description.as_deref())),
+        ("CARGO_PKG_HOMEPAGE", optional(package.homepage.as_deref())),
+        ("CARGO_PKG_REPOSITORY", optional(package.repository.as_deref())),
+        ("CARGO_PKG_LICENSE", optional(package.license.as_deref())),
+        ("CARGO_PKG_LICENSE_FILE", optional(package.license_file.as_ref().map(|p| p.as_str()))),
+        ("CARGO_PKG_README", optional(package.readme.as_ref().map(|p| p.as_str()))),
+        (
+            "CARGO_PKG_RUST_VERSION",
+            package.rust_version.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ),
+    ];
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Where cargo lets an executable look for shared libraries: what build
+/// scripts made inside the target directory, its own two directories, and the
+/// compiler's libraries.
+fn library_paths(executable: &Path, scripts: &[BuildScript], shared: &[PathBuf]) -> Vec<PathBuf> {
+    let deps = executable.parent();
+    let profile = deps.and_then(Path::parent);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for script in scripts {
+        for path in &script.linked_paths {
+            let path = path.as_str();
+            let path = path.split_once('=').map_or(path, |(_, path)| path);
+            // Others are the system's business, as they are for cargo.
+            if profile.is_some_and(|profile| Path::new(path).starts_with(profile)) {
+                paths.push(PathBuf::from(path));
+            }
+        }
+    }
+    paths.extend(profile.into_iter().chain(deps).map(Path::to_owned));
+    paths.extend(shared.iter().cloned());
+    let mut seen = BTreeSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    paths
+}
+
+fn shared_libraries(context: &BuildContext<'_>, options: &BuildOptions) -> Vec<PathBuf> {
+    let mut command = context.rustc();
+    command.args(["--print", "target-libdir"]);
+    if let Some(target) = &options.target {
+        command.args(["--target", target]);
+    }
+    let output = command.output().ok().filter(|output| output.status.success());
+    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    text.filter(|text| !text.is_empty()).map(PathBuf::from).into_iter().collect()
+}
+
+/// The first line that says what is wrong.
+fn first_error(log: &[String]) -> &str {
+    let first = log.iter().find(|line| line.starts_with("error"));
+    first.or(log.last()).map_or("cargo failed without a message", |line| line.trim())
+}
+
+fn failure(targets: &[&BenchTarget], log: &[String]) -> Failure {
+    let mut by_package: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for target in targets {
+        by_package.entry(&target.package).or_default().push(format!("`{}`", target.target));
+    }
+    let named: Vec<String> = by_package
+        .iter()
+        .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
+        .collect();
+    let mut error = format!("cannot build {}: {}", named.join(" and "), first_error(log));
+    for line in log {
+        error.push('\n');
+        error.push_str(line);
+    }
+    let flags: Vec<String> = targets
+        .first()
+        .map(|t| format!("-p {} --bench {}", t.package, t.target))
+        .into_iter()
+        .collect();
+    Failure::new(Exit::Build, error)
+        .hint(format!("`cargo bench --no-run {}` shows the same failure", flags.join(" ")))
+}

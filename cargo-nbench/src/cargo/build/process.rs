@@ -1,0 +1,220 @@
+//! Follows one cargo process: both of its outputs at once, and an interruption
+//! that ends it with everything it started. It does not read the messages.
+
+use super::BuildNote;
+use crate::cargo::command::not_started;
+use crate::failure::{Exit, Failure};
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Enough for the last error of the compiler with its context.
+const KEPT_LINES: usize = 40;
+
+/// How often an interruption is looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long cargo may take to end by itself before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How cargo ended.
+pub(super) enum Ended {
+    Done,
+    /// With its last lines, first errors included.
+    Failed(Vec<String>),
+    Interrupted,
+}
+
+enum Line {
+    Message(String),
+    Text(String),
+}
+
+/// Runs `command` to its end. `on_message` gets the lines of standard output,
+/// `on_note` what it makes of them and the lines of standard error.
+pub(super) fn follow(
+    command: &mut Command,
+    on_message: &mut dyn FnMut(&str) -> Option<BuildNote>,
+    on_note: &mut dyn FnMut(BuildNote),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Ended, Failure> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // In a group of its own it does not get the terminal's Ctrl-C, and can be
+    // ended with all compilers.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    let mut child = command.spawn().map_err(|error| not_started(command, &error))?;
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        forward(stdout, sender.clone(), Line::Message);
+    }
+    if let Some(stderr) = child.stderr.take() {
+        forward(stderr, sender, Line::Text);
+    }
+    let mut log = Log::default();
+    let mut ended = false;
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok(Line::Message(line)) => {
+                if let Some(note) = on_message(&line) {
+                    on_note(note);
+                }
+            }
+            Ok(Line::Text(line)) => {
+                log.push(&line);
+                on_note(BuildNote::Line(line));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            // A daemon that a build script started may hold the outputs open
+            // for ever; what cargo wrote itself has arrived by now.
+            Err(RecvTimeoutError::Timeout) if ended => break,
+            Err(RecvTimeoutError::Timeout) => {
+                ended = child.try_wait().map_err(|error| lost(&error))?.is_some();
+            }
+        }
+        if interrupted() {
+            stop(&mut child);
+            return Ok(Ended::Interrupted);
+        }
+    }
+    let status = child.wait().map_err(|error| lost(&error))?;
+    Ok(if status.success() { Ended::Done } else { Ended::Failed(log.into_lines()) })
+}
+
+/// The last lines, and the first error even when it is older than those.
+#[derive(Default)]
+struct Log {
+    first_error: Option<String>,
+    last: VecDeque<String>,
+}
+
+impl Log {
+    fn push(&mut self, line: &str) {
+        if self.first_error.is_none() && line.starts_with("error") {
+            self.first_error = Some(line.to_owned());
+        }
+        if self.last.len() == KEPT_LINES {
+            self.last.pop_front();
+        }
+        self.last.push_back(line.to_owned());
+    }
+
+    fn into_lines(self) -> Vec<String> {
+        let older = self.first_error.filter(|line| !self.last.contains(line));
+        older.into_iter().chain(self.last).collect()
+    }
+}
+
+fn lost(error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Build, format!("cannot wait for cargo: {error}"))
+}
+
+fn forward(output: impl Read + Send + 'static, sender: Sender<Line>, kind: fn(String) -> Line) {
+    thread::spawn(move || {
+        let mut reader = BufReader::new(output);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
+            let line = String::from_utf8_lossy(&bytes);
+            if sender.send(kind(line.trim_end_matches(['\n', '\r']).to_owned())).is_err() {
+                return;
+            }
+            bytes.clear();
+        }
+    });
+}
+
+#[cfg(unix)]
+fn stop(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let group = Pid::from_child(child);
+    let _ = kill_process_group(group, Signal::TERM);
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        if !matches!(child.try_wait(), Ok(None)) {
+            break;
+        }
+        thread::sleep(POLL);
+    }
+    // Compilers that outlive cargo would go on writing to the target directory.
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = child.wait();
+}
+
+#[cfg(not(unix))]
+fn stop(child: &mut Child) {
+    let since = Instant::now();
+    let _ = child.kill();
+    while since.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
+        thread::sleep(POLL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ended, Log, follow};
+    use crate::cargo::BuildNote;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn the_first_error_survives_many_lines() {
+        let mut log = Log::default();
+        log.push("error[E0001]: the cause");
+        for number in 0..100 {
+            log.push(&format!("line {number}"));
+        }
+        let lines = log.into_lines();
+        assert_eq!(lines.len(), 41);
+        assert_eq!(lines.first().map(String::as_str), Some("error[E0001]: the cause"));
+        assert_eq!(lines.last().map(String::as_str), Some("line 99"));
+    }
+
+    fn shell(script: &str, interrupted: bool) -> (Ended, Vec<String>, Vec<BuildNote>) {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let (mut messages, mut notes) = (Vec::new(), Vec::new());
+        let ended = follow(
+            &mut command,
+            &mut |line| {
+                messages.push(line.to_owned());
+                None
+            },
+            &mut |note| notes.push(note),
+            &|| interrupted,
+        );
+        (ended.unwrap(), messages, notes)
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn outputs_are_kept_apart() {
+        let (ended, messages, notes) = shell("echo out; echo err >&2; printf 'half' >&2", false);
+        assert!(matches!(ended, Ended::Done));
+        assert_eq!(messages, ["out"]);
+        let expected = ["err", "half"].map(|line| BuildNote::Line(line.to_owned()));
+        assert_eq!(notes, expected);
+        let (ended, ..) = shell("echo 'error: x' >&2; exit 3", false);
+        assert!(matches!(ended, Ended::Failed(lines) if lines == ["error: x"]));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_interruption_ends_the_whole_group() {
+        let started = Instant::now();
+        let (ended, ..) = shell("(trap '' TERM; tail -f /dev/null) & tail -f /dev/null", true);
+        assert!(matches!(ended, Ended::Interrupted));
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_daemon_that_keeps_the_outputs_open_does_not_hang_us() {
+        let started = Instant::now();
+        let (ended, ..) = shell("timeout 30 tail -f /dev/null & exit 0", false);
+        assert!(matches!(ended, Ended::Done));
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+}

@@ -1,0 +1,190 @@
+//! Starts cargo as the user would: without the variables that cargo set for
+//! us, with the toolchain and the configuration that both sides share. It does
+//! not know what is built.
+
+use crate::failure::{Exit, Failure};
+use crate::lint_cap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where and how cargo is started for one side.
+#[derive(Clone, Debug)]
+pub struct BuildContext<'a> {
+    /// The toolchain for rustup, as [`resolve_toolchain`] found it.
+    pub toolchain: Option<String>,
+    /// Whether lints that are errors become warnings, in all workspace crates.
+    pub cap_lints: bool,
+    /// Whether the cap holds for path dependencies outside the workspace too,
+    /// as a detached bench package has them.
+    pub cap_all_crates: bool,
+    /// The target directory, before that of the options.
+    pub target_dir: Option<PathBuf>,
+    /// The directory cargo is started in.
+    pub dir: &'a Path,
+    /// Configuration files from above the repository, the farthest first.
+    pub configuration: Vec<PathBuf>,
+    /// Variables for cargo and everything it starts.
+    pub extra_env: Vec<(String, String)>,
+}
+
+impl<'a> BuildContext<'a> {
+    /// Cargo in `dir` with nothing added.
+    pub fn new(dir: &'a Path) -> Self {
+        Self {
+            toolchain: None,
+            cap_lints: false,
+            cap_all_crates: false,
+            target_dir: None,
+            dir,
+            configuration: Vec::new(),
+            extra_env: Vec::new(),
+        }
+    }
+
+    /// Cargo with a subcommand, and everything of this context.
+    pub(super) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.program(&cargo_program());
+        command.arg(subcommand);
+        for file in &self.configuration {
+            command.arg("--config").arg(file);
+        }
+        if self.cap_lints {
+            lint_cap::wrap(&mut command, self.dir, self.cap_all_crates);
+        }
+        command
+    }
+
+    /// The compiler that cargo would call.
+    pub(crate) fn rustc(&self) -> Command {
+        self.program(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+    }
+
+    fn program(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.dir).stdin(Stdio::null());
+        scrub(&mut command);
+        if let Some(toolchain) = &self.toolchain {
+            command.env("RUSTUP_TOOLCHAIN", toolchain);
+        }
+        command.envs(self.extra_env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+fn cargo_program() -> OsString {
+    env::var_os("CARGO").filter(|value| !value.is_empty()).unwrap_or_else(|| "cargo".into())
+}
+
+/// Removes what cargo sets for the crates it builds and runs. Build scripts and
+/// macros of the benchmarks would read our values for theirs.
+pub(crate) fn scrub(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        if is_cargos_own(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+}
+
+fn is_cargos_own(name: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_EXE_", "DEP_"];
+    const NAMES: [&str; 5] = [
+        "CARGO_CRATE_NAME",
+        "CARGO_BIN_NAME",
+        "CARGO_PRIMARY_PACKAGE",
+        "CARGO_TARGET_TMPDIR",
+        "OUT_DIR",
+    ];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
+}
+
+/// Runs to the end and returns standard output.
+pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
+    let output = command.output().map_err(|error| not_started(command, &error))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
+        .hint("`cargo metadata` in the same directory shows the same message"))
+}
+
+pub(super) fn not_started(command: &Command, error: &std::io::Error) -> Failure {
+    let program = command.get_program().to_string_lossy().into_owned();
+    Failure::new(Exit::Build, format!("cannot start `{program}`: {error}"))
+        .hint("install cargo, or set CARGO to its path")
+}
+
+/// The toolchain that rustup chooses in `dir`, to be used for both sides: what
+/// RUSTUP_TOOLCHAIN says, else what rustup says, else nothing.
+pub fn resolve_toolchain(dir: &Path) -> Option<String> {
+    if let Ok(toolchain) = env::var("RUSTUP_TOOLCHAIN")
+        && !toolchain.is_empty()
+    {
+        return Some(toolchain);
+    }
+    let mut command = Command::new("rustup");
+    command.args(["show", "active-toolchain"]).current_dir(dir).stdin(Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split_whitespace().next().map(str::to_owned)
+}
+
+/// Configuration files of cargo that hold for `repository` from above, the
+/// farthest first, without those that cargo finds from `checkout` by itself.
+pub fn outer_configuration(repository: &Path, checkout: &Path) -> Vec<PathBuf> {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let mut files: Vec<PathBuf> = repository
+        .ancestors()
+        .skip(1)
+        .filter(|directory| !checkout.starts_with(directory))
+        .map(|directory| directory.join(".cargo"))
+        .filter(|directory| home.as_ref() != Some(directory))
+        .filter_map(|directory| configuration_file(&directory))
+        .collect();
+    files.reverse();
+    files
+}
+
+/// Cargo prefers the name without an extension when there are both.
+pub(crate) fn configuration_file(directory: &Path) -> Option<PathBuf> {
+    ["config", "config.toml"].map(|name| directory.join(name)).into_iter().find(|p| p.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_cargos_own, outer_configuration};
+    use std::fs;
+
+    #[test]
+    fn only_what_cargo_sets_for_crates_is_removed() {
+        for name in ["CARGO_PKG_VERSION", "CARGO_MANIFEST_DIR", "OUT_DIR", "CARGO_CRATE_NAME"] {
+            assert!(is_cargos_own(name), "{name}");
+        }
+        for name in ["CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_BUILD_JOBS"] {
+            assert!(!is_cargos_own(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn configuration_above_the_repository_is_found_in_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let repository = top.join("team/project");
+        let checkout = top.join("cache/slot");
+        for (place, name) in
+            [("team", "config.toml"), ("team/project", "config.toml"), ("", "config")]
+        {
+            let place = top.join(place).join(".cargo");
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join(name), "").unwrap();
+        }
+        let team = top.join("team/.cargo/config.toml");
+        assert_eq!(outer_configuration(&repository, &checkout), std::slice::from_ref(&team));
+        let elsewhere = outer_configuration(&repository, &std::env::temp_dir().join("../x"));
+        assert_eq!(elsewhere.last(), Some(&team));
+    }
+}

@@ -1,0 +1,348 @@
+//! Checkouts of real repositories in cache directories of their own. It must
+//! not read the user's cache.
+
+use super::{Slot, Slots, disk, seed_lock_files, seed_target};
+use crate::failure::Exit;
+use crate::revision::Repository;
+use crate::revision::tests::{Fixture, git};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const LIMIT: u64 = 1 << 40;
+
+fn open(fixture: &Fixture) -> Slots {
+    Slots::open_in(&fixture.repository(), &fixture.beside("cache"), LIMIT).unwrap()
+}
+
+fn acquire(fixture: &Fixture, spec: &str) -> Slot {
+    let revision = fixture.repository().resolve(spec).unwrap();
+    open(fixture).acquire(&revision, "flags").unwrap()
+}
+
+fn read(slot: &Slot, name: &str) -> String {
+    fs::read_to_string(slot.tree().join(name)).unwrap()
+}
+
+/// Two commits that differ in `a` and share `b`.
+fn two_commits() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.write("a", "old");
+    fixture.write("b", "same");
+    fixture.commit("first");
+    fixture.write("a", "new");
+    fixture.commit("second");
+    fixture
+}
+
+#[test]
+fn a_slot_is_a_worktree_while_held_and_invisible_afterwards() {
+    let fixture = two_commits();
+    let before = fixture.state();
+    let slot = acquire(&fixture, "HEAD~1");
+    assert_eq!(read(&slot, "a"), "old");
+    assert_eq!(git(slot.tree(), &["status", "--porcelain"]), "");
+    assert_eq!(git(slot.tree(), &["rev-parse", "HEAD"]), slot.commit().unwrap());
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 2);
+    drop(slot);
+    assert_eq!(fixture.state(), before);
+    assert!(!fixture.path().join(".git/worktrees").exists());
+}
+
+#[test]
+fn going_to_another_commit_rewrites_only_what_differs() {
+    let fixture = two_commits();
+    let slot = acquire(&fixture, "HEAD~1");
+    let modified =
+        |slot: &Slot, name: &str| fs::metadata(slot.tree().join(name)).unwrap().modified().unwrap();
+    let (a, b) = (modified(&slot, "a"), modified(&slot, "b"));
+    let tree = slot.tree().to_owned();
+    fs::write(tree.join("generated"), "by a build script").unwrap();
+    fs::create_dir(slot.target_dir()).unwrap();
+    assert!(!slot.reused());
+    drop(slot);
+    let slot = acquire(&fixture, "HEAD");
+    assert_eq!(slot.tree(), tree, "the free slot is used again");
+    assert_eq!(read(&slot, "a"), "new");
+    assert!(modified(&slot, "a") > a);
+    assert_eq!(modified(&slot, "b"), b);
+    assert!(!slot.tree().join("generated").exists());
+    assert!(slot.target_dir().is_dir());
+}
+
+#[test]
+fn every_revision_finds_its_own_slot_again() {
+    let fixture = two_commits();
+    let repository = fixture.repository();
+    let (old, new) = (repository.resolve("HEAD~1").unwrap(), repository.resolve("HEAD").unwrap());
+    let slots = open(&fixture);
+    let held = slots.acquire_all(&[&old, &new], "flags").unwrap();
+    let [first, second] = held.try_into().unwrap();
+    let places = (first.tree().to_owned(), second.tree().to_owned());
+    assert_eq!(places.0.as_os_str().len(), places.1.as_os_str().len());
+    drop((first, second));
+
+    let held = slots.acquire_all(&[&new, &old], "flags").unwrap();
+    assert_eq!(held.iter().map(Slot::tree).collect::<Vec<_>>(), [&places.1, &places.0]);
+    assert!(held.iter().all(Slot::reused));
+    drop(held);
+
+    fixture.write("a", "newest");
+    let snapshot = repository.working_tree().unwrap();
+    let held = slots.acquire_all(&[&snapshot, &new], "flags").unwrap();
+    assert_eq!(held.iter().map(Slot::tree).collect::<Vec<_>>(), [&places.0, &places.1]);
+    assert_eq!(held.first().map(|slot| read(slot, "a")).as_deref(), Some("newest"));
+    drop(held);
+
+    let other = slots.acquire(&new, "other flags").unwrap();
+    assert!(!other.reused());
+}
+
+#[test]
+fn runs_at_once_take_different_slots_up_to_a_limit() {
+    let fixture = two_commits();
+    let before = fixture.state();
+    let held: Vec<Slot> = (0..16).map(|_| acquire(&fixture, "HEAD")).collect();
+    let mut trees: Vec<_> = held.iter().map(|slot| slot.tree().to_owned()).collect();
+    trees.sort();
+    trees.dedup();
+    assert_eq!(trees.len(), 16);
+    let revision = fixture.repository().resolve("HEAD").unwrap();
+    let failure = open(&fixture).acquire(&revision, "flags").unwrap_err();
+    assert_eq!(failure.exit, Exit::Host);
+    assert_eq!(open(&fixture).recover(), 0, "held slots are left alone");
+    drop(held);
+    assert_eq!(fixture.state(), before);
+}
+
+/// What `kill -9` leaves: the lock is gone, nothing else was tidied up.
+fn kill(mut slot: Slot) {
+    let lock = std::mem::replace(
+        &mut slot.lock,
+        super::Lock::try_new(&slot.directory.join("unused.lock")).unwrap(),
+    );
+    drop(lock);
+    std::mem::forget(slot);
+}
+
+#[test]
+fn what_a_killed_run_left_is_put_aside_and_used_again() {
+    let fixture = two_commits();
+    let before = fixture.state();
+    let slot = acquire(&fixture, "HEAD~1");
+    let tree = slot.tree().to_owned();
+    let admin = super::admin::active(&tree, &fixture.path().join(".git"));
+    fs::write(admin.join("index.lock"), "").unwrap();
+    kill(slot);
+    assert_ne!(fixture.state(), before);
+    let slots = open(&fixture);
+    assert_eq!(fixture.state(), before);
+    assert_eq!(slots.recover(), 0);
+    let slot = acquire(&fixture, "HEAD");
+    assert_eq!((slot.tree(), read(&slot, "a").as_str()), (tree.as_path(), "new"));
+}
+
+#[test]
+fn a_deleted_cache_and_foreign_worktrees_are_told_apart() {
+    let fixture = two_commits();
+    let foreign = fixture.beside("nbench-foreign");
+    fixture.git(&["worktree", "add", "-q", "--detach", foreign.to_str().unwrap()]);
+    let before = fixture.state();
+    kill(acquire(&fixture, "HEAD"));
+    fs::remove_dir_all(fixture.beside("cache")).unwrap();
+    open(&fixture);
+    assert_eq!(fixture.state(), before);
+}
+
+#[test]
+fn a_checkout_whose_commit_was_pruned_is_made_anew() {
+    let fixture = two_commits();
+    fixture.write("a", "uncommitted");
+    let snapshot = fixture.repository().working_tree().unwrap();
+    drop(open(&fixture).acquire(&snapshot, "flags").unwrap());
+    fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
+    fixture.git(&["gc", "-q", "--prune=now"]);
+    let exists = ["cat-file", "--batch-all-objects", "--batch-check"];
+    assert!(!fixture.git(&exists).contains(&snapshot.commit));
+    assert_eq!(read(&acquire(&fixture, "HEAD~1"), "a"), "old");
+}
+
+#[test]
+fn a_damaged_checkout_is_made_anew() {
+    let fixture = two_commits();
+    let slot = acquire(&fixture, "HEAD");
+    let (tree, directory) = (slot.tree().to_owned(), slot.directory().to_owned());
+    drop(slot);
+    fs::write(tree.join(".git"), "gitdir: /nowhere").unwrap();
+    assert_eq!(read(&acquire(&fixture, "HEAD"), "a"), "new");
+    fs::write(directory.join("meta.json"), "{").unwrap();
+    fs::remove_dir_all(directory.join("admin")).unwrap();
+    assert_eq!(read(&acquire(&fixture, "HEAD~1"), "a"), "old");
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn hooks_sparse_patterns_and_an_ignored_lock_file() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.write("hidden/file", "not in the sparse tree");
+    fixture.write(".gitignore", "Cargo.lock\ntarget\n");
+    fixture.commit("first");
+    fixture.write("Cargo.lock", "# the user's");
+    fixture.write("target/deep/Cargo.lock", "# not ours to copy");
+    fixture.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch \"$PWD/hook-ran\"\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let hook = fixture.path().join(".git/hooks/post-checkout");
+        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fixture.git(&["sparse-checkout", "set", "--no-cone", "/a"]);
+    let _ = fs::remove_file(fixture.path().join("hook-ran"));
+    assert!(!fixture.path().join("hidden/file").exists());
+    assert!(fixture.repository().working_tree().unwrap().dirty.is_none());
+    for _ in 0..2 {
+        let slot = acquire(&fixture, "HEAD");
+        assert_eq!(read(&slot, "hidden/file"), "not in the sparse tree");
+        assert_eq!(read(&slot, "Cargo.lock"), "# the user's");
+        assert!(!slot.tree().join("target").exists());
+        assert!(!slot.tree().join("hook-ran").exists());
+    }
+}
+
+#[test]
+fn a_resolved_lock_file_is_passed_to_the_other_side() {
+    let fixture = two_commits();
+    let (from, to) = (acquire(&fixture, "HEAD"), acquire(&fixture, "HEAD~1"));
+    fs::write(from.tree().join("Cargo.lock"), "# resolved").unwrap();
+    seed_lock_files(&from, &to).unwrap();
+    assert_eq!(read(&to, "Cargo.lock"), "# resolved");
+}
+
+#[test]
+fn submodules_come_from_the_users_copy_without_touching_it() {
+    let inner = Fixture::new();
+    inner.write("x", "first");
+    inner.commit("inner");
+    let outer = Fixture::new();
+    outer.git(&["submodule", "--quiet", "add", inner.path().to_str().unwrap(), "nested"]);
+    outer.commit("outer");
+    let fixture = Fixture::new();
+    fixture.git(&["submodule", "--quiet", "add", outer.path().to_str().unwrap(), "dir/sub"]);
+    fixture.git(&["submodule", "--quiet", "update", "--init", "--recursive"]);
+    fixture.commit("with submodule");
+    outer.write("y", "second");
+    let commit = outer.commit("more");
+    git(&fixture.path().join("dir/sub"), &["fetch", "-q"]);
+    git(&fixture.path().join("dir/sub"), &["checkout", "-q", &commit]);
+    fixture.commit("moved on");
+
+    let before = fixture.state();
+    for (spec, has_more) in [("HEAD~1", false), ("HEAD", true), ("HEAD~1", false)] {
+        let slot = acquire(&fixture, spec);
+        assert_eq!(read(&slot, "dir/sub/nested/x"), "first");
+        assert_eq!(slot.tree().join("dir/sub/y").exists(), has_more, "{spec}");
+        assert_eq!(git(slot.tree(), &["status", "--porcelain"]), "");
+    }
+    assert_eq!(fixture.state(), before);
+
+    let clone = fixture.beside("clone");
+    git(&fixture.path(), &["clone", "-q", ".", clone.to_str().unwrap()]);
+    let repository = Repository::discover(&clone).unwrap();
+    let slots = Slots::open_in(&repository, &fixture.beside("cache"), LIMIT).unwrap();
+    let head = repository.resolve("HEAD").unwrap();
+    let failure = slots.acquire(&head, "flags").unwrap_err();
+    assert_eq!(failure.exit, Exit::Usage);
+    let hint = failure.hint.unwrap();
+    assert!(hint.contains("git submodule update --init --recursive"), "{hint}");
+    assert_eq!(git(&clone, &["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_cache_inside_the_repository_is_refused() {
+    let fixture = two_commits();
+    let inside = fixture.path().join("cache");
+    let failure = Slots::open_in(&fixture.repository(), &inside, LIMIT).err().unwrap();
+    assert_eq!(failure.exit, Exit::Usage);
+}
+
+#[test]
+fn cleaning_and_the_size_limit_spare_what_is_held() {
+    let fixture = two_commits();
+    let cache = fixture.beside("cache");
+    let held = acquire(&fixture, "HEAD");
+    let free = acquire(&fixture, "HEAD~1");
+    let gone = free.tree().to_owned();
+    fs::create_dir(free.target_dir()).unwrap();
+    fs::write(free.target_dir().join("artifact"), vec![1; 100_000]).unwrap();
+    drop(free);
+    Slots::open_in(&fixture.repository(), &cache, 50_000).unwrap();
+    assert!(!gone.exists(), "evicted");
+    assert!(held.tree().is_dir(), "a held slot stays");
+
+    let free = acquire(&fixture, "HEAD~1");
+    let kept = free.tree().to_owned();
+    drop(free);
+    let other = two_commits();
+    assert_eq!(disk::clean_in(&cache, Some(&other.repository())), 0);
+    assert!(kept.is_dir());
+    assert!(disk::clean_in(&cache, Some(&fixture.repository())) > 0);
+    assert!(!kept.exists() && held.tree().is_dir());
+    drop(held);
+    assert!(disk::clean_in(&cache, None) > 0);
+}
+
+#[test]
+#[cfg(unix)]
+fn hard_links_are_counted_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, vec![1; 65536]).unwrap();
+    let one = disk::size(directory.path());
+    fs::hard_link(&file, directory.path().join("link")).unwrap();
+    assert_eq!(disk::size(directory.path()), one);
+    assert!(one >= 65536);
+}
+
+fn build(slot: &Slot) {
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--offline", "--target-dir"])
+        .arg(slot.target_dir())
+        .current_dir(slot.tree())
+        .env_remove("RUSTFLAGS")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn answer(target: &Path) -> String {
+    let output = Command::new(target.join("debug/app")).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_seeded_target_directory_serves_the_right_library() {
+    let fixture = Fixture::new();
+    fixture.write("Cargo.toml", "[workspace]\nmembers = [\"app\", \"dep\"]\nresolver = \"2\"\n");
+    let package = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    fixture.write("dep/Cargo.toml", &package("dep"));
+    fixture.write("dep/src/lib.rs", "pub fn answer() -> u32 { 1 }\n");
+    let app = package("app") + "[dependencies]\ndep = { path = \"../dep\" }\n";
+    fixture.write("app/Cargo.toml", &app);
+    fixture.write("app/src/main.rs", "fn main() { print!(\"{}\", dep::answer()) }\n");
+    fixture.commit("first");
+    fixture.write("dep/src/lib.rs", "pub fn answer() -> u32 { 2 }\n");
+    fixture.commit("second");
+
+    // Both checkouts are older than the first build: that is the trap.
+    let (old, new) = (acquire(&fixture, "HEAD~1"), acquire(&fixture, "HEAD"));
+    build(&old);
+    assert_eq!(answer(old.target_dir()), "1");
+    assert!(seed_target(&old, &new).unwrap());
+    assert_eq!(answer(new.target_dir()), "1", "copied as it was");
+    build(&new);
+    assert_eq!(answer(new.target_dir()), "2");
+    assert!(!seed_target(&old, &new).unwrap(), "only an absent directory is seeded");
+}

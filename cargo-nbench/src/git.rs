@@ -1,0 +1,142 @@
+//! Runs the `git` program so that nothing of the user's shell leaks in: no
+//! hooks, no prompts, no inherited repository variables. It knows no
+//! revisions and no checkouts.
+
+use crate::failure::{Exit, Failure};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The variables that bind git to one repository. A hook or an alias that
+/// started us has set some of them, and they would redirect every command.
+const REPOSITORY_VARIABLES: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REFLOG_ACTION",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Settings that hold for every command: no hook, no daemon, no background
+/// maintenance, no partial trees and no advice about detached heads.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.sparseCheckout=false",
+    "index.sparse=false",
+    "advice.detachedHead=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// A way to call git in one directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Git {
+    dir: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    settings: Vec<String>,
+}
+
+impl Git {
+    /// Git as if started in `dir`.
+    pub(crate) fn at(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), environment: Vec::new(), settings: Vec::new() }
+    }
+
+    /// The same with one more environment variable.
+    pub(crate) fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with one more `-c` setting, which wins over [`SETTINGS`].
+    pub(crate) fn setting(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.dir).stdin(Stdio::null());
+        for name in REPOSITORY_VARIABLES {
+            command.env_remove(name);
+        }
+        command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+        // Status-like commands must not rewrite the user's index to refresh it.
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        for (name, value) in &self.environment {
+            command.env(name, value);
+        }
+        for setting in SETTINGS.iter().copied().chain(self.settings.iter().map(String::as_str)) {
+            command.arg("-c").arg(setting);
+        }
+        command
+    }
+
+    /// Runs git and returns its standard output.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure with git's own message when git is missing or exits
+    /// with anything but zero.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, Failure> {
+        let shown = shown(arguments);
+        let output = self.command().args(arguments).output().map_err(|error| {
+            Failure::new(Exit::Usage, format!("cannot start `git {shown}`: {error}"))
+                .hint("install git and make sure that it is on the PATH")
+        })?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let message = if message.is_empty() { output.status.to_string() } else { message };
+        Err(Failure::new(Exit::Usage, format!("`git {shown}` failed: {message}")))
+    }
+
+    /// Like [`Git::run`] for output of one line of text.
+    pub(crate) fn line<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<String, Failure> {
+        Ok(String::from_utf8_lossy(&self.run(arguments)?).trim().to_owned())
+    }
+
+    /// Like [`Git::run`] for a list of paths that end in NUL bytes.
+    pub(crate) fn paths<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<PathBuf>, Failure> {
+        Ok(self
+            .run(arguments)?
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(path_from_bytes)
+            .collect())
+    }
+}
+
+fn shown<S: AsRef<OsStr>>(arguments: &[S]) -> String {
+    let words: Vec<_> = arguments.iter().map(|a| a.as_ref().to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// A path as git writes it, which on Unix need not be UTF-8.
+#[cfg(unix)]
+pub(crate) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// A path as git writes it.
+#[cfg(not(unix))]
+pub(crate) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}

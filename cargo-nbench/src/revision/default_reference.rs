@@ -1,0 +1,74 @@
+//! Chooses what to compare with when the user named nothing, and says why. It
+//! must not choose silently: every answer carries its sentence.
+
+use super::{Repository, Revision};
+use crate::failure::{Exit, Failure};
+
+impl Repository {
+    /// The reference when none was named, and the sentence that explains it:
+    /// `HEAD` for a dirty tree, else the merge base with the default branch
+    /// when that is another commit, else `HEAD~1`.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure when there is no earlier commit to compare with.
+    pub fn default_reference(&self) -> Result<(Revision, String), Failure> {
+        let head = self.head().ok_or_else(|| {
+            Failure::new(Exit::Usage, "this branch has no commit to compare with")
+                .hint("commit something first, or name a revision: `cargo nbench ab REV`")
+        })?;
+        if self.working_tree()?.dirty.is_some() {
+            let why = "the working tree is dirty: compared with HEAD".to_owned();
+            return Ok((self.resolve("HEAD")?, why));
+        }
+        let branch = self.default_branch();
+        if let Some((name, tip)) = &branch
+            && let Ok(base) = self.git2.merge_base(head, *tip)
+            && base != head
+        {
+            let mut revision = self.describe(&format!("{name}..."), base)?;
+            revision.label = format!("{name}...");
+            return Ok((revision, format!("compared with the merge base with `{name}`")));
+        }
+        let why = match branch {
+            Some((name, _)) => {
+                format!("nothing here is ahead of `{name}`: compared with HEAD~1")
+            }
+            None => "no default branch was found: compared with HEAD~1".to_owned(),
+        };
+        let parents = self.git2.find_commit(head).map_or(0, |commit| commit.parent_count());
+        if parents == 0 && !self.is_shallow() {
+            return Err(Failure::new(
+                Exit::Usage,
+                "HEAD is the first commit and the working tree is clean, \
+                 so there is nothing to compare with",
+            )
+            .hint("change something, or name a revision: `cargo nbench ab REV`"));
+        }
+        Ok((self.resolve("HEAD~1")?, why))
+    }
+
+    /// The default branch by name and tip: where `origin/HEAD` points, else
+    /// `init.defaultBranch`, else `main`, else `master`.
+    fn default_branch(&self) -> Option<(String, git2::Oid)> {
+        let tip = |full: &str| {
+            let commit = self.git2.find_reference(full).ok()?.peel_to_commit().ok()?;
+            Some(commit.id())
+        };
+        if let Ok(reference) = self.git2.find_reference("refs/remotes/origin/HEAD")
+            && let Ok(Some(target)) = reference.symbolic_target()
+            && let Some(oid) = tip(target)
+        {
+            let name = target.strip_prefix("refs/remotes/").unwrap_or(target);
+            return Some((name.to_owned(), oid));
+        }
+        let configured =
+            self.git2.config().and_then(|config| config.get_string("init.defaultBranch")).ok();
+        configured.into_iter().chain(["main".to_owned(), "master".to_owned()]).find_map(|name| {
+            let remote = format!("origin/{name}");
+            tip(&format!("refs/remotes/{remote}"))
+                .map(|oid| (remote, oid))
+                .or_else(|| tip(&format!("refs/heads/{name}")).map(|oid| (name, oid)))
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Commits the working tree as it is, uncommitted and untracked files
+//! included, through a copied index. It must leave index, stash, references and
+//! files of the user as they were, to the byte.
+
+use super::{Repository, Revision};
+use crate::failure::{Exit, Failure};
+use crate::git::Git;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+impl Repository {
+    /// The working tree as one revision. When it equals `HEAD`'s tree this is
+    /// `HEAD` itself, otherwise a snapshot commit on top of `HEAD` that no
+    /// reference points to. The same sources always give the same commit.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure when a file cannot be read, or when a submodule holds
+    /// changes of its own, which a snapshot cannot carry.
+    pub fn working_tree(&self) -> Result<Revision, Failure> {
+        self.refuse_dirty_submodules()?;
+        let directory = tempfile::tempdir().map_err(|error| {
+            Failure::new(Exit::Usage, format!("cannot make a temporary directory: {error}"))
+                .hint("point TMPDIR at a directory that can be written to")
+        })?;
+        let index = directory.path().join("index");
+        copy_index(&self.git2.path().join("index"), &index).map_err(|error| {
+            Failure::new(Exit::Usage, format!("cannot copy the index: {error}"))
+        })?;
+        // A sparse tree lacks files on purpose: without its patterns they
+        // would look deleted.
+        let sparse = self.git2.config().and_then(|config| config.get_bool("core.sparseCheckout"));
+        let git = self
+            .git()
+            .env("GIT_INDEX_FILE", &index)
+            .setting("advice.addEmbeddedRepo=false")
+            .setting("core.safecrlf=false")
+            .setting(format!("core.sparseCheckout={}", sparse.unwrap_or(false)));
+        git.run(&["add", "--all", "--", ":/"])
+            .map_err(|failure| failure.hint("make every untracked file readable, or ignore it"))?;
+        let tree = git.line(&["write-tree"])?;
+        let head = self.head();
+        if let Some(oid) = head {
+            let mut revision = self.describe("HEAD", oid)?;
+            if revision.tree == tree {
+                revision.label = "@tree".to_owned();
+                return Ok(revision);
+            }
+        }
+        let commit = self.commit(&git, &tree, head)?;
+        let oid = git2::Oid::from_str(&commit)
+            .map_err(|_| Failure::new(Exit::Usage, format!("git made no commit of `{tree}`")))?;
+        let mut revision = self.describe("@tree", oid)?;
+        revision.dirty = Some(tree);
+        revision.snapshot = true;
+        Ok(revision)
+    }
+
+    /// A commit with a fixed author and date, so that equal sources are one
+    /// commit and no identity need be configured.
+    fn commit(&self, git: &Git, tree: &str, parent: Option<git2::Oid>) -> Result<String, Failure> {
+        let date = parent
+            .and_then(|oid| self.git2.find_commit(oid).ok())
+            .map_or(0, |commit| commit.time().seconds());
+        // Without the `@` git takes a small number for a calendar date.
+        let date = format!("@{date} +0000");
+        let mut git = git.clone();
+        for role in ["AUTHOR", "COMMITTER"] {
+            git = git
+                .env(format!("GIT_{role}_NAME"), "nbench")
+                .env(format!("GIT_{role}_EMAIL"), "nbench@localhost")
+                .env(format!("GIT_{role}_DATE"), &date);
+        }
+        let parent = parent.map(|oid| oid.to_string());
+        let mut arguments =
+            vec!["commit-tree", tree, "--no-gpg-sign", "-m", "Working tree as measured"];
+        if let Some(parent) = &parent {
+            arguments.extend(["-p", parent.as_str()]);
+        }
+        git.line(&arguments)
+    }
+
+    fn refuse_dirty_submodules(&self) -> Result<(), Failure> {
+        if !self.root().join(".gitmodules").exists() {
+            return Ok(());
+        }
+        let arguments = ["status", "--porcelain=v2", "-z", "--untracked-files=no"];
+        let output = self.git().run(&arguments)?;
+        for entry in output.split(|byte| *byte == 0) {
+            let entry = String::from_utf8_lossy(entry);
+            // Ordinary entries: `1 XY S<c><m><u> mH mI mW hH hI path`.
+            let mut fields = entry.splitn(9, ' ');
+            let (Some("1"), Some(state)) = (fields.next(), fields.nth(1)) else { continue };
+            if state.starts_with('S') && state.contains('M') {
+                let path = fields.nth(5).unwrap_or_default();
+                return Err(Failure::new(
+                    Exit::Usage,
+                    format!("the submodule `{path}` has uncommitted changes"),
+                )
+                .hint(format!("commit them first: `git -C {path} commit -a`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies the index with its time stamp. Git takes a file for possibly changed
+/// when it is not older than the index: a copy with a newer time would make it
+/// trust what it must look at.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    let modified = match fs::metadata(from) {
+        Ok(metadata) => metadata.modified()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    fs::copy(from, to)?;
+    File::options().write(true).open(to)?.set_modified(modified)
+}

@@ -1,0 +1,337 @@
+//! Revisions against real repositories in temporary directories. It must not
+//! touch the repository that the tests run in.
+
+use super::Repository;
+use crate::failure::{Exit, Failure};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A repository of its own, removed with its owner.
+pub(crate) struct Fixture {
+    directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    /// An empty repository on branch `main`.
+    pub(crate) fn new() -> Self {
+        let fixture = Self { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(fixture.path()).unwrap();
+        fixture.git(&["init", "-q", "-b", "main"]);
+        fixture
+    }
+
+    /// The top of the working tree.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join("repository")
+    }
+
+    /// A sibling of the repository that vanishes with it.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        git(&self.path(), arguments)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn commit(&self, message: &str) -> String {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn repository(&self) -> Repository {
+        Repository::discover(&self.path()).unwrap()
+    }
+
+    /// Everything of git's that must survive us, as bytes.
+    pub(crate) fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        let git = self.path().join(".git");
+        let mut state = BTreeMap::new();
+        for name in ["index", "HEAD", "config", "ORIG_HEAD", "packed-refs"] {
+            state.insert(name.to_owned(), fs::read(git.join(name)).unwrap_or_default());
+        }
+        let listed = [
+            ("refs", &["for-each-ref"][..]),
+            ("stash", &["stash", "list"]),
+            ("worktrees", &["worktree", "list", "--porcelain"]),
+            ("status", &["--no-optional-locks", "status", "--porcelain=v2", "--ignored"]),
+            ("reflog", &["reflog"]),
+        ];
+        for (name, arguments) in listed {
+            state.insert(name.to_owned(), self.git(arguments).into_bytes());
+        }
+        state
+    }
+}
+
+/// Runs git with an identity of its own and without the user's settings.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(directory)
+        .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn failure<T>(result: Result<T, Failure>) -> Failure {
+    result.err().unwrap()
+}
+
+#[test]
+fn resolves_names_hashes_and_merge_bases() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    let first = fixture.commit("first");
+    fixture.git(&["tag", "-a", "v1", "-m", "annotated"]);
+    fixture.git(&["checkout", "-q", "-b", "topic"]);
+    fixture.write("b", "2");
+    let topic = fixture.commit("on topic\n\nbody");
+    fixture.git(&["checkout", "-q", "main"]);
+    fixture.write("c", "3");
+    let main = fixture.commit("on main");
+
+    let repository = fixture.repository();
+    let commit = |spec: &str| repository.resolve(spec).unwrap().commit;
+    assert_eq!(commit("v1"), first, "a tag object peels to its commit");
+    assert_eq!(commit("HEAD"), main);
+    assert_eq!(commit("HEAD~1"), first);
+    assert_eq!(commit(topic.get(..8).unwrap()), topic);
+    assert_eq!(commit(":/on topic"), topic);
+    assert_eq!(commit("topic..."), first);
+    assert_eq!(commit("topic...main"), first);
+    assert_eq!(commit("...topic"), first);
+
+    let revision = repository.resolve("topic").unwrap();
+    assert_eq!((revision.label.as_str(), revision.subject.as_str()), ("topic", "on topic"));
+    assert_eq!(revision.parents, std::slice::from_ref(&first));
+    assert_eq!(revision.tree, fixture.git(&["rev-parse", "topic^{tree}"]));
+    assert!(!revision.snapshot && revision.dirty.is_none());
+
+    let order = repository.first_parent_order(10).unwrap();
+    let commits: Vec<_> = order.iter().map(|r| r.commit.clone()).collect();
+    assert_eq!(commits, [main, first]);
+    assert_eq!(repository.first_parent_order(1).unwrap().len(), 1);
+}
+
+#[test]
+fn unknown_revisions_come_with_the_command_that_helps() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    fixture.git(&["branch", "feature"]);
+    let repository = fixture.repository();
+
+    let typo = failure(repository.resolve("featrue"));
+    assert_eq!(typo.exit, Exit::Usage);
+    assert_eq!(typo.hint.as_deref(), Some("did you mean `feature`?"));
+    let hash = "1".repeat(40);
+    let hint = failure(repository.resolve(&hash)).hint.unwrap();
+    assert!(hint.contains(&format!("git fetch origin {hash}")), "{hint}");
+    let range = failure(repository.resolve("main..feature"));
+    assert!(range.error.contains("range"), "{}", range.error);
+    let option = failure(repository.resolve("--all"));
+    assert_eq!(option.exit, Exit::Usage);
+}
+
+#[test]
+fn a_shallow_clone_names_how_to_deepen() {
+    let fixture = Fixture::new();
+    for text in ["1", "2", "3"] {
+        fixture.write("a", text);
+        fixture.commit(text);
+    }
+    let clone = fixture.beside("clone");
+    let url = format!("file://{}", fixture.path().display());
+    git(&fixture.path(), &["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]);
+    let repository = Repository::discover(&clone).unwrap();
+    assert!(repository.is_shallow());
+    let hint = failure(repository.resolve("HEAD~2")).hint.unwrap();
+    assert!(hint.contains("git fetch --deepen=2 origin"), "{hint}");
+    let hint = failure(repository.default_reference()).hint.unwrap();
+    assert!(hint.contains("git fetch --deepen=1 origin"), "{hint}");
+    assert_eq!(repository.first_parent_order(10).unwrap().len(), 1);
+}
+
+#[test]
+fn a_clean_tree_is_head_itself() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.write(".gitignore", "ignored\n");
+    let head = fixture.commit("first");
+    fixture.write("ignored", "does not count");
+    let tree = fixture.repository().working_tree().unwrap();
+    assert_eq!((tree.commit, tree.snapshot, tree.dirty), (head, false, None));
+    assert_eq!(tree.label, "@tree");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_snapshot_holds_everything_and_changes_nothing() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let fixture = Fixture::new();
+    for name in ["kept", "changed", "deleted", "renamed", "script", "staged"] {
+        fixture.write(name, &format!("{name} with a line of text\n"));
+    }
+    fixture.write(".gitignore", "ignored\n");
+    fixture.commit("first");
+    fixture.write("stashed", "x");
+    fixture.git(&["stash", "push", "-q", "-u"]);
+    fixture.write("changed", "other\n");
+    fs::remove_file(fixture.path().join("deleted")).unwrap();
+    fs::rename(fixture.path().join("renamed"), fixture.path().join("moved")).unwrap();
+    let script = fixture.path().join("script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("kept", fixture.path().join("link")).unwrap();
+    fixture.write("staged", "staged\n");
+    fixture.git(&["add", "staged"]);
+    fixture.write("staged", "then changed again\n");
+    fixture.write("new/file with space", "untracked\n");
+    fixture.write("intended", "intended\n");
+    fixture.git(&["add", "-N", "intended"]);
+    fixture.write("ignored", "ignored\n");
+
+    let before = fixture.state();
+    let repository = fixture.repository();
+    let snapshot = repository.working_tree().unwrap();
+    assert_eq!(fixture.state(), before);
+
+    assert!(snapshot.snapshot);
+    assert_eq!(snapshot.dirty.as_ref(), Some(&snapshot.tree));
+    assert_eq!(snapshot.parents, [fixture.git(&["rev-parse", "HEAD"])]);
+    let listing = fixture.git(&["ls-tree", "-r", &snapshot.commit]);
+    let entries: Vec<(&str, &str)> = listing
+        .lines()
+        .map(|line| (line.split(' ').next().unwrap(), line.split('\t').nth(1).unwrap()))
+        .collect();
+    let expected = [
+        ("100644", ".gitignore"),
+        ("100644", "changed"),
+        ("100644", "intended"),
+        ("100644", "kept"),
+        ("120000", "link"),
+        ("100644", "moved"),
+        ("100644", "new/file with space"),
+        ("100755", "script"),
+        ("100644", "staged"),
+    ];
+    assert_eq!(entries, expected);
+    let staged = format!("{}:staged", snapshot.commit);
+    assert_eq!(fixture.git(&["show", &staged]), "then changed again");
+    let again = repository.working_tree().unwrap();
+    assert_eq!(again.commit, snapshot.commit, "equal sources are one commit");
+
+    let paths = repository.changed_paths("HEAD", &snapshot.commit).unwrap();
+    let changed =
+        ["changed", "deleted", "intended", "link", "moved", "new/file with space", "renamed"];
+    assert_eq!(paths.get(..7).unwrap(), changed);
+    assert!(repository.changed_paths("HEAD", "nothing").is_err());
+}
+
+#[test]
+fn a_change_of_equal_length_in_the_same_instant_is_seen() {
+    let fixture = Fixture::new();
+    for round in 0..20 {
+        fixture.write("a", &format!("{round:04} a"));
+        fixture.commit("before");
+        fixture.write("a", &format!("{round:04} b"));
+        let snapshot = fixture.repository().working_tree().unwrap();
+        assert!(snapshot.dirty.is_some(), "round {round}");
+    }
+}
+
+#[test]
+fn a_branch_without_commits_has_a_snapshot_but_no_reference() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    let repository = fixture.repository();
+    let snapshot = repository.working_tree().unwrap();
+    assert!(snapshot.snapshot && snapshot.parents.is_empty());
+    assert_eq!(failure(repository.default_reference()).exit, Exit::Usage);
+}
+
+#[test]
+fn snapshots_work_from_a_linked_worktree() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    let linked = fixture.beside("linked");
+    fixture.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
+    fs::write(linked.join("a"), "2").unwrap();
+    let repository = Repository::discover(&linked).unwrap();
+    assert_eq!(repository.root(), linked);
+    assert_eq!(repository.common_dir(), fixture.path().join(".git"));
+    let snapshot = repository.working_tree().unwrap();
+    assert_eq!(fixture.git(&["show", &format!("{}:a", snapshot.commit)]), "2");
+    assert!(fixture.repository().working_tree().unwrap().dirty.is_none());
+}
+
+#[test]
+fn changes_inside_a_submodule_are_refused() {
+    let inner = Fixture::new();
+    inner.write("x", "1");
+    inner.commit("inner");
+    let fixture = Fixture::new();
+    fixture.git(&["submodule", "--quiet", "add", inner.path().to_str().unwrap(), "sub"]);
+    fixture.commit("with submodule");
+    assert!(fixture.repository().working_tree().unwrap().dirty.is_none());
+    fixture.write("sub/x", "2");
+    let refused = failure(fixture.repository().working_tree());
+    assert!(refused.error.contains("`sub`"), "{}", refused.error);
+}
+
+#[test]
+fn the_default_reference_follows_the_documented_order() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    let first = fixture.commit("first");
+    let root = failure(fixture.repository().default_reference());
+    assert_eq!(root.exit, Exit::Usage);
+    assert!(root.hint.is_some());
+
+    fixture.write("a", "2");
+    let second = fixture.commit("second");
+    let (revision, why) = fixture.repository().default_reference().unwrap();
+    assert_eq!(revision.commit, first);
+    assert_eq!(why, "nothing here is ahead of `main`: compared with HEAD~1");
+
+    fixture.git(&["checkout", "-q", "-b", "topic"]);
+    for text in ["3", "4"] {
+        fixture.write("a", text);
+        fixture.commit(text);
+    }
+    let (revision, why) = fixture.repository().default_reference().unwrap();
+    assert_eq!((revision.commit, revision.label.as_str()), (second, "main..."));
+    assert_eq!(why, "compared with the merge base with `main`");
+
+    fixture.git(&["update-ref", "refs/remotes/origin/trunk", &first]);
+    fixture.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk"]);
+    let (revision, _) = fixture.repository().default_reference().unwrap();
+    assert_eq!((revision.commit, revision.label.as_str()), (first, "origin/trunk..."));
+
+    fixture.write("untracked", "x");
+    let (revision, why) = fixture.repository().default_reference().unwrap();
+    assert_eq!(revision.commit, fixture.git(&["rev-parse", "HEAD"]));
+    assert_eq!(why, "the working tree is dirty: compared with HEAD");
+}
+
+#[test]
+fn no_repository_is_a_usage_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let result = Repository::discover(directory.path());
+    assert_eq!(failure(result).exit, Exit::Usage);
+}
