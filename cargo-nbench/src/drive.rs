@@ -56,8 +56,6 @@ pub struct Task {
     pub picks: Vec<Pick>,
     /// The trial.
     pub trial: Trial,
-    /// Row of the store, once there is one.
-    pub row: Option<i64>,
 }
 
 /// A case of a side.

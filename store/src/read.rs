@@ -242,7 +242,7 @@ fn measurements_where(condition: &str, order: &str) -> String {
 fn comparisons_where(condition: &str, order: &str) -> String {
     format!(
         "SELECT c.id, {RUN_COLUMNS}, {BENCHMARK_COLUMNS}, {reference}, {contender}, c.reference_label,
-             c.contender_label, c.contender_dirty_digest, c.change, c.low, c.high, c.confidence, c.verdict,
+             c.contender_label, c.contender_dirty_digest, c.reference_dirty_digest, c.change, c.low, c.high, c.confidence, c.verdict,
              c.threshold, c.launches, c.pairs, c.smallest, c.stop, c.state, c.details,
              (SELECT count(*) FROM comparison_launch l WHERE l.comparison = c.id) AS stored_launches
          FROM comparison c JOIN benchmark b ON b.id = c.benchmark JOIN revision v ON v.hash = c.reference
@@ -346,7 +346,7 @@ fn comparison_row(row: &Row<'_>) -> rusqlite::Result<ComparisonRow> {
         reference: Side {
             commit: reference_revision.commit.clone(),
             label: row.get("reference_label")?,
-            dirty_digest: None,
+            dirty_digest: row.get("reference_dirty_digest")?,
         },
         reference_revision,
         contender: Side {

@@ -88,6 +88,7 @@ CREATE TABLE comparison (
     benchmark              INTEGER NOT NULL REFERENCES benchmark (id),
     reference              TEXT NOT NULL REFERENCES revision (hash),
     reference_label        TEXT NOT NULL,
+    reference_dirty_digest TEXT,
     contender              TEXT NOT NULL REFERENCES revision (hash),
     contender_label        TEXT NOT NULL,
     contender_dirty_digest TEXT,

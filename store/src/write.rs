@@ -249,14 +249,11 @@ impl Store {
     pub fn begin_comparison(&self, comparison: &NewComparison) -> Result<ComparisonId, StoreError> {
         let what = "store the comparison";
         finite(what, [Some(comparison.threshold)])?;
-        if comparison.reference.dirty_digest.is_some() {
-            return Err(StoreError::invalid(what, "a reference cannot hold uncommitted changes"));
-        }
         self.insert(
             what,
             "INSERT INTO comparison (run, benchmark, reference, reference_label, contender, contender_label,
-                 contender_dirty_digest, threshold, state, details)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'partial', '{}') RETURNING id",
+                 contender_dirty_digest, threshold, reference_dirty_digest, state, details)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'partial', '{}') RETURNING id",
             params![
                 comparison.run.0,
                 comparison.benchmark.0,
@@ -265,7 +262,8 @@ impl Store {
                 comparison.contender.commit,
                 comparison.contender.label,
                 comparison.contender.dirty_digest,
-                comparison.threshold
+                comparison.threshold,
+                comparison.reference.dirty_digest
             ],
         )
         .map(ComparisonId)

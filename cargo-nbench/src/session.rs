@@ -1,0 +1,340 @@
+//! One measuring run from its first launch to its summary: it receives what the driver says, stores
+//! it, prints it and counts it. It does not decide what is measured.
+
+use std::time::Instant;
+
+use nbench_engine::stats;
+use nbench_engine::{Compare, Decision};
+use nbench_store::{MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, Side};
+
+use crate::drive::{At, Sink, Task, Trial};
+use crate::failure::Failure;
+use crate::lines::{Comparison, FailureLine, Line, Measurement, Rev, Summary};
+use crate::record::{
+    self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
+};
+use crate::report;
+use crate::revision::Revision;
+use crate::term::Term;
+
+/// What a run measures, for lines and rows.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    /// One revision per side.
+    pub revisions: Vec<Revision>,
+}
+
+/// Receives results and passes them on.
+pub struct Session<'t> {
+    /// The terminal.
+    pub term: &'t mut Term,
+    /// The store.
+    pub recorder: Recorder,
+    /// Revisions by side.
+    pub sides: Sides,
+    /// Totals so far.
+    pub summary: Summary,
+    /// Lines that have no table of their own.
+    aside: Vec<Line>,
+    started: Instant,
+}
+
+impl<'t> Session<'t> {
+    /// A session that has said nothing yet.
+    pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
+        let mut session = Session {
+            term,
+            recorder,
+            sides,
+            summary: Summary::default(),
+            aside: Vec::new(),
+            started: Instant::now(),
+        };
+        if let Some(trouble) = session.recorder.trouble().cloned() {
+            session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
+        }
+        session
+    }
+
+    /// Prints and counts a line; lines without a table are kept for the store.
+    pub fn say(&mut self, line: Line) {
+        report::print(self.term, &line);
+        self.summary.count(&line);
+        match line {
+            Line::Failure(failure) => self.recorder.failure(&failure),
+            Line::Skipped(_) | Line::Unmatched(_) | Line::NotMeasurable(_) | Line::Context(_) => {
+                self.aside.push(line);
+                self.recorder.details(&self.aside);
+            }
+            Line::Measurement(_) | Line::Comparison(_) | Line::Summary(_) => {}
+        }
+    }
+
+    /// Says that both sides of a benchmark are the same code.
+    pub fn identical(&mut self, package: &str, target: &str, benchmark: &str, tags: &[String], threshold: f64) {
+        for contender in 1..self.sides.revisions.len() {
+            let key = Key {
+                package: package.to_owned(),
+                target: target.to_owned(),
+                benchmark: benchmark.to_owned(),
+                contender,
+            };
+            let line = Comparison {
+                package: key.package.clone(),
+                target: key.target.clone(),
+                benchmark: key.benchmark.clone(),
+                reference: self.rev(0),
+                contender: self.rev(contender),
+                verdict: nbench_engine::Verdict::Identical.word().to_owned(),
+                stop: "identical".to_owned(),
+                layout: "off".to_owned(),
+                threshold,
+                ..Comparison::default()
+            };
+            let (reference, other) = (self.side(0), self.side(contender));
+            self.recorder.comparison_launch(
+                &key,
+                tags,
+                |run, benchmark| NewComparison { run, benchmark, reference, contender: other, threshold },
+                None,
+            );
+            self.recorder.comparison_result(&key, &line);
+            self.say(Line::Comparison(line));
+        }
+    }
+
+    fn rev(&self, side: usize) -> Rev {
+        record::rev(&self.sides.revisions[side])
+    }
+
+    fn side(&self, side: usize) -> Side {
+        let revision = &self.sides.revisions[side];
+        Side {
+            commit: revision.commit.clone(),
+            label: revision.label.clone(),
+            dirty_digest: revision.dirty.clone(),
+        }
+    }
+
+    /// Names of the subjects of a comparison: revisions, or cases of one revision.
+    fn subject(&self, at: At<'_>, task: &Task, subject: usize) -> (Rev, Side) {
+        let pick = task.picks[subject];
+        let (mut rev, mut side) = (self.rev(pick.side), self.side(pick.side));
+        if is_between_cases(task) {
+            if let Some(case) = at.offer.cases.get(pick.case) {
+                rev.rev.clone_from(case);
+                side.label.clone_from(case);
+            }
+        }
+        (rev, side)
+    }
+
+    /// Ends the session: the last line, the state of the run, trouble with the store.
+    pub fn end(mut self, interrupted: bool) -> (Summary, Option<Failure>) {
+        self.term.end_progress();
+        self.summary.interrupted = interrupted;
+        self.summary.run = self.recorder.run();
+        self.summary.seconds = self.started.elapsed().as_secs_f64();
+        self.recorder.finish(if interrupted {
+            nbench_store::RunState::Interrupted
+        } else {
+            nbench_store::RunState::Finished
+        });
+        let line = Line::Summary(self.summary.clone());
+        report::print(self.term, &line);
+        (self.summary, self.recorder.trouble().cloned())
+    }
+
+    fn store_measurement(&mut self, at: At<'_>, task: &Task) {
+        let Trial::Measure(trial) = &task.trial else { return };
+        let Some((index, launch)) = trial.launches().iter().enumerate().last() else { return };
+        let iters = trial.calibration().and_then(|c| c.iters.first().copied()).unwrap_or(1);
+        let row = MeasurementLaunch {
+            launch: small(index + 1),
+            iters,
+            samples: launch.samples.clone(),
+            spent: launch.spent as u64,
+        };
+        let key = key(at, &task.name, 0);
+        let new = self.new_measurement(at, task.picks[0].side);
+        self.recorder.measurement_launch(&key, &at.offer.tags, new, &row);
+    }
+
+    fn new_measurement(
+        &self,
+        at: At<'_>,
+        side: usize,
+    ) -> impl FnOnce(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
+        let revision = &self.sides.revisions[side];
+        let (commit, dirty_digest) = (revision.commit.clone(), revision.dirty.clone());
+        let throughput = at
+            .offer
+            .throughput
+            .as_ref()
+            .and_then(|t| serde_json::to_string(&throughput_line(t)).ok());
+        move |run, benchmark| NewMeasurement {
+            run,
+            benchmark,
+            commit,
+            dirty_digest,
+            unit: "ns".to_owned(),
+            throughput,
+        }
+    }
+
+    fn store_comparison(&mut self, at: At<'_>, task: &Task) {
+        let Trial::Compare(trial) = &task.trial else { return };
+        let Some((index, launch)) = trial.launches().iter().enumerate().last() else { return };
+        for contender in 1..task.picks.len() {
+            let iters = trial.calibration().map_or(1, |c| c.iters[contender]);
+            let Some(row) = paired_launch(index + 1, launch, contender, iters) else { continue };
+            let key = key(at, &self.name(at, task, contender), contender);
+            let (_, reference) = self.subject(at, task, 0);
+            let (_, other) = self.subject(at, task, contender);
+            let threshold = trial.plan().threshold;
+            self.recorder.comparison_launch(
+                &key,
+                &at.offer.tags,
+                |run, benchmark| NewComparison { run, benchmark, reference, contender: other, threshold },
+                Some(&row),
+            );
+        }
+    }
+
+    /// The name of a comparison: that of the task, or of the contending case.
+    fn name(&self, at: At<'_>, task: &Task, contender: usize) -> String {
+        if is_between_cases(task) {
+            case_name(at, task.picks[contender].case)
+        } else {
+            task.name.clone()
+        }
+    }
+
+    /// Cases compared with each other are measured by the same launches: each gets its card and its
+    /// place in the history.
+    fn case_measurements(&mut self, at: At<'_>, task: &Task, trial: &Compare) {
+        for (subject, pick) in task.picks.iter().enumerate() {
+            let key = key(at, &case_name(at, pick.case), 0);
+            let iters = trial.calibration().map_or(1, |c| c.iters[subject]);
+            let mut medians = Vec::new();
+            let mut all = Vec::new();
+            for (index, launch) in trial.launches().iter().enumerate() {
+                let samples: Vec<f64> =
+                    launch.rounds.iter().map(|r| r.per_operation[subject]).collect();
+                medians.extend(stats::median(&samples));
+                all.extend(&samples);
+                let new = self.new_measurement(at, pick.side);
+                let row = MeasurementLaunch {
+                    launch: small(index + 1),
+                    iters,
+                    spent: (samples.iter().sum::<f64>() * iters as f64) as u64,
+                    samples,
+                };
+                self.recorder.measurement_launch(&key, &at.offer.tags, new, &row);
+            }
+            let Some(estimate) = stats::median(&medians) else { continue };
+            let interval = stats::median_interval(&medians, trial.plan().confidence);
+            let line = Measurement {
+                package: key.package.clone(),
+                target: key.target.clone(),
+                benchmark: key.benchmark.clone(),
+                unit: "ns".to_owned(),
+                estimate,
+                low: interval.map(|i| i.0),
+                high: interval.map(|i| i.1),
+                confidence: interval.map(|i| i.2),
+                launches: medians.len(),
+                samples: all.len(),
+                iters_per_sample: iters,
+                stop: match trial.decide() {
+                    Decision::Done(reason) => reason.word().to_owned(),
+                    Decision::More => "unfinished".to_owned(),
+                },
+                spread: stats::percentile(&all, 0.75)
+                    .zip(stats::percentile(&all, 0.25))
+                    .map(|(high, low)| (high - low) / estimate),
+                min: all.iter().copied().fold(f64::INFINITY, f64::min),
+                mean: stats::mean(&all).unwrap_or(estimate),
+                outliers: stats::tukey_counts(&all).total(),
+                throughput: at.offer.throughput.as_ref().map(throughput_line),
+            };
+            let result: MeasurementResult = record::measurement_result(&line);
+            self.recorder.measurement_result(&key, &result);
+            self.say(Line::Measurement(line));
+        }
+    }
+}
+
+/// Whether the subjects of a task are cases of one side.
+fn is_between_cases(task: &Task) -> bool {
+    task.picks.len() > 1 && task.picks.iter().all(|p| p.side == task.picks[0].side)
+}
+
+fn case_name(at: At<'_>, case: usize) -> String {
+    match at.offer.cases.get(case) {
+        Some(case) => format!("{}/{case}", at.offer.id),
+        None => at.offer.id.clone(),
+    }
+}
+
+fn key(at: At<'_>, benchmark: &str, contender: usize) -> Key {
+    Key {
+        package: at.package.to_owned(),
+        target: at.target.to_owned(),
+        benchmark: benchmark.to_owned(),
+        contender,
+    }
+}
+
+impl Sink for Session<'_> {
+    fn launched(&mut self, at: At<'_>, task: &mut Task) {
+        match &task.trial {
+            Trial::Measure(_) => self.store_measurement(at, task),
+            Trial::Compare(_) => self.store_comparison(at, task),
+        }
+        self.term.advance(1, &task.name);
+    }
+
+    fn finished(&mut self, at: At<'_>, task: &mut Task) {
+        match &task.trial {
+            Trial::Measure(trial) => {
+                let key = key(at, &task.name, 0);
+                if let Some(line) = measurement_line(&key, trial, at.offer.throughput.as_ref()) {
+                    self.recorder.measurement_result(&key, &record::measurement_result(&line));
+                    self.say(Line::Measurement(line));
+                }
+            }
+            Trial::Compare(trial) => {
+                if trial.launches().is_empty() {
+                    return;
+                }
+                if is_between_cases(task) {
+                    self.case_measurements(at, task, trial);
+                }
+                for contender in 1..task.picks.len() {
+                    let key = key(at, &self.name(at, task, contender), contender);
+                    let (reference, _) = self.subject(at, task, 0);
+                    let (other, _) = self.subject(at, task, contender);
+                    let line = comparison_line(&key, trial, reference, other);
+                    self.recorder.comparison_result(&key, &line);
+                    self.say(Line::Comparison(line));
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, at: At<'_>, side: Option<usize>, error: &str, stderr_tail: &str) {
+        self.say(Line::Failure(FailureLine {
+            package: at.package.to_owned(),
+            target: at.target.to_owned(),
+            benchmark: Some(at.offer.id.clone()),
+            side: side.map(|s| self.sides.revisions[s].label.clone()),
+            error: error.to_owned(),
+            stderr_tail: stderr_tail.to_owned(),
+        }));
+    }
+
+    fn expect(&mut self, launches: u64) {
+        self.term.expect_steps(launches);
+    }
+}

@@ -1,0 +1,238 @@
+//! From flags, environment and `nbench.toml` to validated settings: where the workspace is, where the
+//! store is, how to measure. Nothing below sees flags.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nbench_config::{Layer, Preset, Settings, resolve};
+use nbench_engine::remote::Limits;
+
+use crate::args::{BuildArgs, PlanArgs, PresetArg};
+use crate::cargo::BuildOptions;
+use crate::failure::{Exit, Failure};
+
+/// Name of the settings file in the workspace root.
+pub const FILE: &str = "nbench.toml";
+
+/// The workspace root that cargo would use, without resolving dependencies.
+///
+/// # Errors
+/// When cargo finds no manifest.
+pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
+    let mut command = cargo_metadata::MetadataCommand::new();
+    if let Some(manifest) = manifest {
+        command.manifest_path(manifest);
+    }
+    command.no_deps();
+    command.exec().map(|m| m.workspace_root.into_std_path_buf()).map_err(|error| {
+        Failure::new(Exit::Usage, format!("no cargo workspace found: {}", first_line(&error)))
+            .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
+    })
+}
+
+fn first_line(error: &cargo_metadata::Error) -> String {
+    let text = match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => stderr.clone(),
+        other => other.to_string(),
+    };
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// Flags that are settings, as the top layer.
+pub fn flag_layer(plan: &PlanArgs) -> Layer {
+    Layer {
+        preset: plan.preset.map(|preset| match preset {
+            PresetArg::Quick => Preset::Quick,
+            PresetArg::Default => Preset::Default,
+            PresetArg::Thorough => Preset::Thorough,
+        }),
+        seed: plan.seed,
+        batch_limit: plan.batch_limit.clone(),
+        setup_limit: plan.setup_limit.clone(),
+        ..Layer::default()
+    }
+}
+
+/// Merges `flags` over the environment over `nbench.toml` in `root`.
+///
+/// # Errors
+/// For unreadable files and values that cannot be used; the setting is named.
+pub fn load(root: &Path, flags: Layer) -> Result<Settings, Failure> {
+    let usage = |message: String| {
+        Failure::new(Exit::Usage, message)
+            .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
+    };
+    let path = root.join(FILE);
+    let file = match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            Layer::from_toml(&text, &path.display().to_string()).map_err(|e| usage(e.message))?
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Layer::default(),
+        Err(error) => return Err(usage(format!("cannot read `{}`: {error}", path.display()))),
+    };
+    let environment =
+        Layer::from_environment(|name| std::env::var(name).ok()).map_err(|e| usage(e.message))?;
+    resolve([flags, environment, file]).map_err(|e| usage(e.message))
+}
+
+/// Where the store is: the flag (relative to the current directory), then the environment and
+/// `nbench.toml` (relative to the workspace root), then `.nbench/store.sqlite`.
+pub fn store_path(root: &Path, flag: Option<&Path>, settings: &Settings) -> PathBuf {
+    match (flag, &settings.store) {
+        (Some(path), _) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        (None, Some(path)) => root.join(path),
+        (None, None) => root.join(".nbench/store.sqlite"),
+    }
+}
+
+/// Time limits of workers.
+pub fn limits(settings: &Settings) -> Limits {
+    let base = Limits::default();
+    Limits {
+        batch: settings.batch_limit.unwrap_or(base.batch),
+        setup: settings.setup_limit.unwrap_or(base.setup),
+        ..base
+    }
+}
+
+/// Cargo's flags.
+pub fn build_options(args: &BuildArgs) -> BuildOptions {
+    BuildOptions {
+        packages: args.package.clone(),
+        workspace: args.workspace,
+        exclude: args.exclude.clone(),
+        benches: args.bench.clone(),
+        features: args.features.clone(),
+        all_features: args.all_features,
+        no_default_features: args.no_default_features,
+        profile: args.profile.clone(),
+        target: args.target.clone(),
+        target_dir: args.target_dir.clone(),
+        manifest_path: args.manifest_path.clone(),
+        locked: args.locked,
+        offline: args.offline,
+        frozen: args.frozen,
+        jobs: args.jobs.clone(),
+        config: args.config.clone(),
+    }
+}
+
+/// Which benchmarks were asked for, by id.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// The text; everything matches without one.
+    pub text: Option<String>,
+    /// Whether it must be the whole id.
+    pub exact: bool,
+}
+
+impl Filter {
+    /// Whether `id` was asked for: contains the text, or matches it as a pattern if it holds `*` or
+    /// `?`; without regard to case unless exact.
+    pub fn matches(&self, id: &str) -> bool {
+        match &self.text {
+            None => true,
+            Some(text) if self.exact => id == text,
+            Some(text) => {
+                let (text, id) = (text.to_lowercase(), id.to_lowercase());
+                if text.contains(['*', '?']) {
+                    let pattern: Vec<char> = text.chars().collect();
+                    glob(&pattern, &id.chars().collect::<Vec<_>>())
+                } else {
+                    id.contains(&text)
+                }
+            }
+        }
+    }
+}
+
+/// `*` for any text, `?` for one character. Linear in memory, no recursion on the length of the id.
+fn glob(pattern: &[char], text: &[char]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    p = at + 1;
+                    t = from + 1;
+                    star = Some((at, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+/// Settings that a benchmark carries in its offer, applied to a plan. What cannot be read is returned
+/// in words.
+pub fn with_offer(
+    plan: &nbench_engine::Plan,
+    settings: &[(String, String)],
+) -> (nbench_engine::Plan, Vec<String>) {
+    let mut plan = plan.clone();
+    let mut doubts = Vec::new();
+    for (key, value) in settings {
+        let nanos = || value.parse::<u64>().ok().map(Duration::from_nanos);
+        let used = match key.as_str() {
+            "slice_ns" => nanos().map(|d| plan.slice = d).is_some(),
+            "warmup_ns" => nanos().map(|d| plan.warmup = d).is_some(),
+            "launches" => value
+                .parse()
+                .ok()
+                .map(|n: usize| {
+                    plan.min_launches = n.max(1);
+                    plan.max_launches = plan.max_launches.max(n);
+                })
+                .is_some(),
+            "threshold" => value
+                .parse()
+                .ok()
+                .filter(|t: &f64| (0.0..1.0).contains(t))
+                .map(|t| plan.threshold = t)
+                .is_some(),
+            // Known elsewhere, or to a newer version.
+            _ => true,
+        };
+        if !used {
+            doubts.push(format!("its setting `{key}` is `{value}`, which cannot be used"));
+        }
+    }
+    (plan, doubts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_substrings_patterns_or_exact() {
+        let filter = |text: &str, exact| Filter { text: Some(text.to_owned()), exact };
+        assert!(Filter::default().matches("anything"));
+        assert!(filter("PARSE", false).matches("json/parse/1"));
+        assert!(filter("json/*/?", false).matches("json/parse/1"));
+        assert!(!filter("parse/*", false).matches("json/parse/1"));
+        assert!(filter("*1*1", false).matches("a1b1c1"));
+        assert!(!filter("parse", true).matches("json/parse"));
+    }
+
+    #[test]
+    fn offered_settings_change_the_plan_or_are_named() {
+        let offered = [("slice_ns", "5000"), ("threshold", "7"), ("tomorrow", "x")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
+        assert_eq!(plan.slice, Duration::from_micros(5));
+        assert_eq!(plan.threshold, 0.01);
+        assert_eq!(doubts.len(), 1);
+        assert!(doubts[0].contains("`threshold`"));
+    }
+}
