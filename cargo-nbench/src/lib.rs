@@ -5,5 +5,6 @@ pub mod cargo;
 pub mod checkout;
 pub mod failure;
 mod git;
+pub mod identical;
 pub mod lint_cap;
 pub mod revision;
