@@ -8,4 +8,5 @@ pub mod fingerprint;
 mod git;
 pub mod identical;
 pub mod lint_cap;
+pub mod overlay;
 pub mod revision;
