@@ -117,7 +117,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Every package of the graph, members and dependencies.
+    /// A package of the graph, member or dependency.
     pub(crate) fn package(&self, id: &PackageId) -> Option<&Package> {
         self.metadata.packages.iter().find(|package| package.id == *id)
     }
@@ -127,6 +127,7 @@ impl Workspace {
         self.members().into_iter().find(|package| package.name.as_str() == name)
     }
 
+    /// The packages of the workspace.
     pub(crate) fn members(&self) -> Vec<&Package> {
         self.metadata.workspace_members.iter().filter_map(|id| self.package(id)).collect()
     }

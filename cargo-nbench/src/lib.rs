@@ -4,6 +4,9 @@
 pub mod cargo;
 pub mod checkout;
 pub mod failure;
+pub mod fingerprint;
 mod git;
+pub mod identical;
 pub mod lint_cap;
+pub mod overlay;
 pub mod revision;

@@ -11,6 +11,10 @@ use std::process::{Command, ExitCode};
 const SWITCH: &str = "NBENCH_CAP_LINTS";
 const CHAINED: &str = "NBENCH_CHAINED_WRAPPER";
 
+/// The package that is compiled as if its manifest lay elsewhere, and where.
+const MOVED_PACKAGE: &str = "NBENCH_MOVED_PACKAGE";
+const MOVED_TO: &str = "NBENCH_MOVED_TO";
+
 /// The program that cargo is told to call. Tests, which are another
 /// executable, name the real one here.
 const PROGRAM: &str = "NBENCH_WRAPPER_PROGRAM";
@@ -59,6 +63,15 @@ fn configured(dir: &Path, setting: &str) -> Option<PathBuf> {
     })
 }
 
+/// The variables that make the wrapper compile one package as if its manifest
+/// lay elsewhere: benchmarks build the paths of their files from it.
+pub(crate) fn manifest_dir_variables(package: &str, dir: &Path) -> [(String, String); 2] {
+    [
+        (MOVED_PACKAGE.to_owned(), package.to_owned()),
+        (MOVED_TO.to_owned(), dir.display().to_string()),
+    ]
+}
+
 /// Runs the compiler when this process was started in its place, which the
 /// environment tells; otherwise returns nothing at once. To be called first of
 /// all, with the whole command line.
@@ -70,6 +83,11 @@ pub fn maybe_run_as_wrapper(arguments: impl IntoIterator<Item = OsString>) -> Op
     let mut command = replacement(&arguments, env::var_os(CHAINED))?;
     // The user's wrapper may be cargo-nbench as well: it must not loop.
     command.env_remove(CHAINED).env_remove(SWITCH);
+    if let (Ok(moved), Some(dir)) = (env::var(MOVED_PACKAGE), env::var_os(MOVED_TO))
+        && env::var("CARGO_PKG_NAME").is_ok_and(|package| package == moved)
+    {
+        command.env("CARGO_MANIFEST_DIR", dir);
+    }
     Some(run(command))
 }
 

@@ -1,0 +1,293 @@
+//! Decides without measuring that two executables are the same code and that
+//! nothing they could read differs. In doubt it says no: then it is measured.
+
+use crate::failure::{Exit, Failure};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionFlags, SectionKind};
+use std::fs;
+use std::path::Path;
+
+/// Whether two executables load the same bytes at the same addresses. The
+/// build identifier aside, which is a digest of debug information too.
+///
+/// # Errors
+///
+/// A build failure when a file cannot be read as an executable.
+pub fn same_code(a: &Path, b: &Path) -> Result<bool, Failure> {
+    let (left, right) = (read(a)?, read(b)?);
+    if left == right {
+        return Ok(true);
+    }
+    Ok(image(a, &left)? == image(b, &right)?)
+}
+
+/// What the loader maps, in the order of the file.
+#[derive(PartialEq)]
+struct Image<'data> {
+    architecture: object::Architecture,
+    entry: u64,
+    /// Address, size in memory and protection.
+    segments: Vec<(u64, u64, object::SegmentFlags)>,
+    sections: Vec<Section<'data>>,
+}
+
+#[derive(PartialEq)]
+struct Section<'data> {
+    segment: Option<String>,
+    name: String,
+    address: u64,
+    size: u64,
+    align: u64,
+    bytes: &'data [u8],
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| failure(path, &error.to_string()))
+}
+
+fn failure(path: &Path, error: &str) -> Failure {
+    Failure::new(Exit::Build, format!("cannot read the executable `{}`: {error}", path.display()))
+        .hint("`--force` measures without comparing the executables")
+}
+
+fn image<'data>(path: &Path, bytes: &'data [u8]) -> Result<Image<'data>, Failure> {
+    let unreadable = |error: object::Error| failure(path, &error.to_string());
+    let file = object::File::parse(bytes).map_err(unreadable)?;
+    let mut sections = Vec::new();
+    for section in file.sections() {
+        let name = section.name().map_err(unreadable)?;
+        let segment = section.segment_name().map_err(unreadable)?;
+        if name == ".note.gnu.build-id" || !is_loaded(&section, segment) {
+            continue;
+        }
+        sections.push(Section {
+            segment: segment.map(str::to_owned),
+            name: name.to_owned(),
+            address: section.address(),
+            size: section.size(),
+            align: section.align(),
+            bytes: section.data().map_err(unreadable)?,
+        });
+    }
+    if sections.is_empty() {
+        return Err(failure(path, "it has no sections to compare"));
+    }
+    // The header and the tables that the loader maps from the start of the
+    // file change with debug information, so segments are compared by place
+    // and size, and content by section.
+    let segments = match file.format() {
+        object::BinaryFormat::Elf => {
+            file.segments().map(|s| (s.address(), s.size(), s.flags())).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(Image { architecture: file.architecture(), entry: file.entry(), segments, sections })
+}
+
+fn is_loaded(section: &object::Section<'_, '_>, segment: Option<&str>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(object::elf::SHF_ALLOC),
+        SectionFlags::MachO { .. } => segment != Some("__DWARF"),
+        _ => !matches!(section.kind(), SectionKind::Debug | SectionKind::DebugString),
+    }
+}
+
+/// Directories whose files benchmarks are likely to read, whatever they are.
+const INPUT_DIRECTORIES: [&str; 12] = [
+    "asset",
+    "assets",
+    "corpora",
+    "corpus",
+    "data",
+    "fixture",
+    "fixtures",
+    "input",
+    "inputs",
+    "samples",
+    "testdata",
+    "test-data",
+];
+
+/// Names of documents, without extension and in lower case, as prefixes.
+const DOCUMENTS: [&str; 12] = [
+    "architecture",
+    "authors",
+    "changelog",
+    "changes",
+    "code_of_conduct",
+    "contributing",
+    "contributors",
+    "history",
+    "news",
+    "readme",
+    "releases",
+    "security",
+];
+
+/// The first of the changed paths that a benchmark may read when it runs, or
+/// nothing when all of them are sources, manifests, documents, licences or
+/// settings of tools. Paths are relative, with `/` as separator.
+pub fn only_inert_paths(paths: &[String]) -> Option<String> {
+    paths.iter().find(|path| !is_inert(path)).cloned()
+}
+
+fn is_inert(path: &str) -> bool {
+    let mut directories: Vec<&str> = path.split('/').collect();
+    let Some(name) = directories.pop() else { return false };
+    let directories: Vec<String> = directories.iter().map(|d| d.to_lowercase()).collect();
+    let within = |names: &[&str]| directories.iter().any(|d| names.contains(&d.as_str()));
+    if within(&INPUT_DIRECTORIES) {
+        return false;
+    }
+    let lower = name.to_lowercase();
+    let (stem, extension) = lower.rsplit_once('.').unwrap_or((&lower, ""));
+    let top = directories.first().map(String::as_str);
+    if matches!(top, Some(".github" | ".ci" | ".gitlab" | ".circleci")) {
+        return true;
+    }
+    if extension == "rs" && !stem.is_empty() {
+        return true;
+    }
+    let settings = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".gitlab-ci.yml",
+        ".travis.yml",
+        ".gitignore",
+        ".gitattributes",
+        ".editorconfig",
+        "rustfmt.toml",
+        ".rustfmt.toml",
+        "clippy.toml",
+        ".clippy.toml",
+    ];
+    if settings.contains(&name) {
+        return true;
+    }
+    let document = matches!(extension, "md" | "txt" | "rst" | "adoc" | "");
+    let is_licence = ["license", "licence", "copying", "unlicense"]
+        .iter()
+        .any(|prefix| lower.starts_with(prefix));
+    let named = DOCUMENTS.iter().any(|prefix| stem.starts_with(prefix));
+    let in_docs = !extension.is_empty() && within(&["doc", "docs"]);
+    document && (is_licence || named || in_docs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_inert, only_inert_paths, same_code};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    #[test]
+    fn paths_that_cannot_be_inputs() {
+        for path in [
+            "src/lib.rs",
+            "benches/a.rs",
+            "Cargo.toml",
+            "crates/a/Cargo.toml",
+            "Cargo.lock",
+            "rust-toolchain",
+            "rust-toolchain.toml",
+            "README.md",
+            "crates/a/README",
+            "CHANGELOG.md",
+            "docs/guide/start.md",
+            "LICENSE-MIT",
+            "LICENSE",
+            "COPYING.txt",
+            ".github/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            ".gitignore",
+            "a/.gitattributes",
+            ".ci/run",
+            "rustfmt.toml",
+            "clippy.toml",
+            ".editorconfig",
+        ] {
+            assert!(is_inert(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_may_be_inputs() {
+        for path in [
+            "benches/words.txt",
+            "data/README.md",
+            "benches/data/big.rs",
+            "input.json",
+            "tests/fixtures/Cargo.toml",
+            ".cargo/config.toml",
+            "build.sh",
+            "docs/page.html",
+            "notes.md",
+            "license.json",
+            "sub",
+            "docs/data",
+            "x/.rs",
+            "nbench.toml",
+            "",
+            "a.github/x",
+            "docs/image.png",
+            "readme.json",
+        ] {
+            assert!(!is_inert(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_first_input_is_named() {
+        let paths = ["README.md", "words.txt", "input.json"].map(str::to_owned);
+        assert_eq!(only_inert_paths(&paths).as_deref(), Some("words.txt"));
+        assert_eq!(only_inert_paths(&[]), None);
+    }
+
+    fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+        let place = directory.join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("main.rs"), source).unwrap();
+        let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+            .args(["-O", "--edition=2021", "main.rs", "-o", "main"])
+            .args(flags)
+            .current_dir(&place)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        place.join("main")
+    }
+
+    #[test]
+    fn compiled_sources_that_differ_in_one_way_each() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = |table: &str, comment: &str| {
+            format!(
+                "static TABLE: [u32; 4] = [{table}];{comment}\n\
+                 fn main() {{\n    let at = std::env::args().count() & 3;\n    \
+                 std::process::exit(std::hint::black_box(&TABLE)[at] as i32);\n}}\n"
+            )
+        };
+        let build =
+            |name: &str, text: &str, flags: &[&str]| compile(directory.path(), name, text, flags);
+        let plain = build("a", &source("1, 2, 3, 4", ""), &[]);
+        let again = build("b", &source("1, 2, 3, 4", ""), &[]);
+        assert!(same_code(&plain, &again).unwrap(), "the same source in two directories");
+        let comment = build("c", &source("1, 2, 3, 4", " // a note"), &[]);
+        assert!(same_code(&plain, &comment).unwrap(), "a comment that moves no line");
+        let table = build("d", &source("1, 2, 3, 5", ""), &[]);
+        assert!(!same_code(&plain, &table).unwrap(), "a constant in a table");
+        #[cfg(target_os = "linux")]
+        assert_eq!(section(&plain, ".text"), section(&table, ".text"), "the trap of .text alone");
+        assert!(same_code(&plain, &directory.path().join("absent")).is_err());
+        assert!(same_code(&plain, &directory.path().join("a/main.rs")).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    fn section(path: &Path, name: &str) -> Vec<u8> {
+        use object::{Object as _, ObjectSection as _};
+        let bytes = fs::read(path).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        file.section_by_name(name).unwrap().data().unwrap().to_vec()
+    }
+}
