@@ -1,0 +1,199 @@
+//! The verbs, one file each; every one reads as a recipe. What several of them need stands here.
+
+pub mod ab;
+pub mod clean;
+pub mod comment;
+pub mod history;
+pub mod list;
+pub mod run;
+
+use nbench_config::Settings;
+
+use crate::cargo::{
+    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, Selected,
+    Workspace, build, select,
+};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::launch::Starter;
+use crate::lines::{Line, Skipped, Summary};
+use crate::place::Placement;
+use crate::settings::limits;
+use crate::term::Term;
+
+/// What building brought: executables and skipped targets.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// Ready to run.
+    pub executables: Vec<Executable>,
+    /// Left out, with the reason.
+    pub skipped: Vec<Line>,
+}
+
+/// Selects and builds bench targets with a progress display; cargo's own words go to standard error.
+///
+/// # Errors
+/// When a build fails or is interrupted.
+pub fn build_selected(
+    term: &mut Term,
+    workspace: &Workspace,
+    options: &BuildOptions,
+    context: &BuildContext<'_>,
+    what: &str,
+) -> Result<Built, Failure> {
+    let mut built = Built::default();
+    let mut targets: Vec<BenchTarget> = Vec::new();
+    for selected in select(workspace, options) {
+        match selected {
+            Selected::Bench(target) => targets.push(target),
+            Selected::Skipped { package, target, reason } => {
+                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+            }
+        }
+    }
+    if targets.is_empty() {
+        return Ok(built);
+    }
+    term.start_waiting(what);
+    let outcome = build(
+        workspace,
+        &targets,
+        options,
+        context,
+        &mut |note| tell(term, note),
+        &interrupt::requested,
+    );
+    term.end_progress();
+    for target in outcome? {
+        match target {
+            BuiltTarget::Ready(executable) => built.executables.push(*executable),
+            BuiltTarget::Skipped { package, target, reason }
+            | BuiltTarget::Failed { package, target, error: reason } => {
+                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+            }
+        }
+    }
+    Ok(built)
+}
+
+/// Shows what cargo says: progress in the display, the rest as it is.
+pub fn tell(term: &mut Term, note: BuildNote) {
+    match note {
+        BuildNote::Line(line) => {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            let progress = ["Compiling", "Finished", "Executable", "Blocking", "Fresh"];
+            if progress.contains(&word) {
+                term.advance(1, line.trim());
+            } else {
+                term.pass(&line);
+            }
+        }
+        BuildNote::Artifact { target, .. } => term.advance(1, &target),
+    }
+}
+
+/// How workers are started under these settings.
+pub fn starter(settings: &Settings, pin: bool) -> Starter {
+    Starter {
+        placement: if pin { Placement::choose() } else { Placement::free("--no-pin") },
+        limits: limits(settings),
+        seed: settings.plan.seed,
+    }
+}
+
+/// The host as the store has it.
+pub fn host_row() -> nbench_store::Host {
+    let host = crate::fingerprint::Host::read();
+    nbench_store::Host {
+        key: host.key,
+        summary: host.summary,
+        components: components(&host.components),
+    }
+}
+
+/// The toolchain of a build as the store has it.
+pub fn describe_toolchain(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+    workspace: &Workspace,
+    executables: &[Executable],
+) -> nbench_store::Toolchain {
+    let all: Vec<&Executable> = executables.iter().collect();
+    let toolchain = crate::fingerprint::toolchain(context, options, workspace, &all);
+    nbench_store::Toolchain {
+        key: toolchain.key,
+        summary: toolchain.summary,
+        components: components(&toolchain.components),
+    }
+}
+
+fn components(
+    facts: &std::collections::BTreeMap<String, crate::fingerprint::Component>,
+) -> String {
+    let facts: serde_json::Map<String, serde_json::Value> =
+        facts.iter().map(|(name, fact)| (name.clone(), fact.to_string().into())).collect();
+    serde_json::Value::Object(facts).to_string()
+}
+
+/// The failure of a selection that holds nothing, with the most helpful hint.
+pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
+    let failure = |error: &str| Failure::new(Exit::NothingSelected, error);
+    if filtered {
+        return failure("no benchmark matches the filter").hint("`cargo nbench list` shows all ids");
+    }
+    match skipped {
+        [] => failure("no bench target found").hint(
+            "add a target with `[[bench]] name = \"..\" harness = false` that uses the `nbench` crate; in a workspace, `-p` or `--workspace` selects packages",
+        ),
+        _ => failure("no bench target uses nbench")
+            .hint("the skipped targets above name what each one lacks"),
+    }
+}
+
+/// The exit code of a finished run; when several apply the first of store, benchmark failure, gate,
+/// missing verdict wins.
+pub fn exit_of(
+    summary: &Summary,
+    store_trouble: bool,
+    gate: bool,
+    require_verdict: bool,
+) -> Exit {
+    if summary.interrupted {
+        Exit::Interrupted
+    } else if store_trouble {
+        Exit::Store
+    } else if summary.failed > 0 {
+        Exit::BenchmarkFailed
+    } else if gate && summary.slower > 0 {
+        Exit::Slower
+    } else if require_verdict && (summary.inconclusive > 0 || summary.not_measurable > 0) {
+        Exit::NoVerdict
+    } else {
+        Exit::Done
+    }
+}
+
+/// The command line as the user would repeat it.
+pub fn invocation() -> String {
+    let words = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
+    let words: Vec<String> = words.skip_while(|w| w == "nbench").collect();
+    format!("cargo nbench {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gravest_exit_wins() {
+        let summary = Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() };
+        assert_eq!(exit_of(&summary, true, true, true), Exit::Store);
+        assert_eq!(exit_of(&summary, false, true, true), Exit::BenchmarkFailed);
+        let summary = Summary { failed: 0, ..summary };
+        assert_eq!(exit_of(&summary, false, true, true), Exit::Slower);
+        assert_eq!(exit_of(&summary, false, false, true), Exit::NoVerdict);
+        assert_eq!(exit_of(&summary, false, false, false), Exit::Done);
+        let summary = Summary { interrupted: true, ..summary };
+        assert_eq!(exit_of(&summary, true, true, true), Exit::Interrupted);
+    }
+}

@@ -1,0 +1,210 @@
+//! `cargo nbench ab`: compares revisions in pairs. The only command that knows which side is the
+//! reference.
+
+use std::path::Path;
+
+use nbench_store::{NewRun, RunCommand};
+
+use crate::args::AbArgs;
+use crate::commands::run::{settings_json, standing_on};
+use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter};
+use crate::drive::{Options, drive};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::lines::{Context, Line};
+use crate::record::{Recorder, now_ms, rev, revision_row};
+use crate::revision::{Repository, Revision};
+use crate::session::{self, Session};
+use crate::settings::{self, Filter, build_options, flag_layer, store_path};
+use crate::sides::{Wish, build_sides};
+use crate::suite::list_target;
+use crate::term::Term;
+
+/// The working tree as the command line names it.
+const TREE: &str = "@tree";
+
+/// Most revisions in one comparison.
+const MOST: usize = 16;
+
+/// Checks out, builds, compares, stores and reports.
+///
+/// # Errors
+/// When revisions, settings, builds or the selection fail; what fails later is reported and told by
+/// the exit code.
+pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
+    let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
+    let repository = Repository::discover(&here)?;
+    let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
+    let mut flags = flag_layer(&args.plan);
+    flags.threshold = args.threshold;
+    flags.confidence = args.confidence;
+    let settings = settings::load(&root, flags)?;
+    let (revisions, why) = choose(&repository, &args.revisions)?;
+    if let Some(why) = why {
+        term.note(&why);
+    }
+    let names: Vec<String> =
+        revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
+    term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
+
+    let options = build_options(&args.build);
+    let wish = Wish {
+        repository: &repository,
+        here: &here,
+        options: &options,
+        overlay: args.overlay_benches,
+    };
+    let built = build_sides(term, &wish, &revisions)?;
+    let (targets, unmatched) = built.common();
+
+    let recorded: Vec<Revision> =
+        revisions.iter().map(|r| standing_on(&repository, r)).collect::<Result<_, _>>()?;
+    let host = host_row();
+    let starter = starter(&settings, !args.plan.no_pin);
+    let mut recorder = Recorder::open(&store_path(&root, args.store.store.as_deref(), &settings));
+    recorder.begin(
+        &host,
+        &built.toolchain,
+        &recorded.iter().map(revision_row).collect::<Vec<_>>(),
+        &NewRun {
+            command: RunCommand::Ab,
+            host: host.key.clone(),
+            toolchain: built.toolchain.key.clone(),
+            started_at: now_ms(),
+            pid: std::process::id(),
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: settings_json(&settings),
+            seed: settings.plan.seed,
+            dirty_digest: recorded.iter().rev().find_map(|r| r.dirty.clone()),
+        },
+    );
+    let labels: Vec<String> = recorded.iter().map(|r| r.label.clone()).collect();
+    let mut session =
+        Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
+    session.say(Line::Context(Context {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: "ab".to_owned(),
+        invocation: invocation(),
+        host: host.key,
+        host_summary: host.summary,
+        toolchain: built.toolchain.key.clone(),
+        toolchain_summary: built.toolchain.summary.clone(),
+        placement: starter.placement.summary.clone(),
+        preset: settings.preset.name().to_owned(),
+        seed: settings.plan.seed,
+        revisions: recorded.iter().map(rev).collect(),
+    }));
+    for line in built.remarks.iter().chain(&unmatched) {
+        session.say(line.clone());
+    }
+    if targets.is_empty() {
+        let failure = no_common_target(&built.remarks, !unmatched.is_empty());
+        session.end(false);
+        return Err(failure);
+    }
+
+    let filter = Filter { text: args.filter.clone(), exact: args.exact };
+    let mut lanes = Vec::new();
+    let mut any = false;
+    session.term.start_waiting("listing benchmarks");
+    for target in targets {
+        let identical = !args.force && built.identical(&repository, &target)?;
+        let listed = list_target(&starter, target);
+        for remark in listed.remarks(&labels, &filter) {
+            session.say(remark);
+        }
+        if identical {
+            for offer in listed.common(&filter) {
+                any = true;
+                let names: Vec<String> = if offer.cases.is_empty() {
+                    vec![offer.id.clone()]
+                } else {
+                    offer.cases.iter().map(|case| format!("{}/{case}", offer.id)).collect()
+                };
+                for name in names {
+                    session.identical(
+                        &listed.target.package,
+                        &listed.target.target,
+                        &name,
+                        &offer.tags,
+                        settings.plan.threshold,
+                    );
+                }
+            }
+            continue;
+        }
+        let (lane, doubts) = listed.lane(&filter, &settings.plan);
+        lanes.extend(lane);
+        for doubt in doubts {
+            session.term.warn(&doubt);
+        }
+    }
+    session.term.end_progress();
+    if lanes.is_empty() && !any && session.summary.failed == 0 {
+        let failure = if session.summary.unmatched > 0 {
+            Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common").hint(
+                "`--overlay-benches` measures today's benchmarks against the older library too",
+            )
+        } else {
+            nothing_selected(&[], args.filter.is_some())
+        };
+        session.end(false);
+        return Err(failure);
+    }
+    session.term.start_progress(0, "comparing");
+    let driven = drive(
+        &starter,
+        &mut lanes,
+        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        &mut session,
+    );
+    let (summary, trouble) = session.end(interrupt::requested());
+    driven?;
+    if let Some(trouble) = &trouble {
+        term.error(&trouble.error, trouble.hint.as_deref());
+    }
+    Ok(exit_of(&summary, trouble.is_some(), args.gate, args.require_verdict))
+}
+
+/// The revisions to compare, reference first, and why when they were chosen for the user.
+fn choose(
+    repository: &Repository,
+    words: &[String],
+) -> Result<(Vec<Revision>, Option<String>), Failure> {
+    let one = |word: &str| {
+        if word == TREE { repository.working_tree() } else { repository.resolve(word) }
+    };
+    match words {
+        [] => {
+            let (reference, why) = repository.default_reference()?;
+            Ok((vec![reference, repository.working_tree()?], Some(why)))
+        }
+        [word] if word == TREE => Err(Failure::new(
+            Exit::Usage,
+            "`@tree` alone names the contender, not a reference",
+        )
+        .hint("name a reference first: `cargo nbench ab HEAD~1 @tree`")),
+        [word] => Ok((vec![one(word)?, repository.working_tree()?], None)),
+        many if many.len() > MOST => Err(Failure::new(
+            Exit::Usage,
+            format!("{} revisions are more than the {MOST} that one comparison takes", many.len()),
+        )
+        .hint("compare fewer revisions at once")),
+        many => Ok((many.iter().map(|word| one(word)).collect::<Result<_, _>>()?, None)),
+    }
+}
+
+fn no_common_target(remarks: &[Line], unmatched: bool) -> Failure {
+    let not_measurable = remarks.iter().any(|l| matches!(l, Line::NotMeasurable(_)));
+    if unmatched || not_measurable {
+        Failure::new(Exit::NothingSelected, "the revisions have no bench target in common").hint(
+            if not_measurable {
+                "no bench target compiles at every revision: choose a newer reference"
+            } else {
+                "`--overlay-benches` measures today's benchmarks against the older library too"
+            },
+        )
+    } else {
+        nothing_selected(remarks, false)
+    }
+}

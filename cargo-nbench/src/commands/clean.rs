@@ -1,0 +1,20 @@
+//! `cargo nbench clean`: removes cached checkouts and builds. Results are never removed.
+
+use std::path::Path;
+
+use crate::args::CleanArgs;
+use crate::checkout;
+use crate::failure::{Exit, Failure};
+use crate::revision::Repository;
+use crate::term::Term;
+
+/// Frees the cache of this repository, or of all.
+///
+/// # Errors
+/// When the cache cannot be read or written.
+pub fn clean(term: &mut Term, args: &CleanArgs) -> Result<Exit, Failure> {
+    let repository = if args.all { None } else { Some(Repository::discover(Path::new("."))?) };
+    let freed = checkout::clean(repository.as_ref())?;
+    term.line(&format!("freed {:.1} MiB of cached checkouts and builds", freed as f64 / 1048576.0));
+    Ok(Exit::Done)
+}

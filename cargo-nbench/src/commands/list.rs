@@ -1,0 +1,67 @@
+//! `cargo nbench list`: the ids of the working tree's benchmarks.
+
+use std::path::Path;
+
+use crate::args::ListArgs;
+use crate::cargo::{BuildContext, load};
+use crate::commands::{build_selected, nothing_selected};
+use crate::failure::{Exit, Failure};
+use crate::launch::Starter;
+use crate::lines::Line;
+use crate::place::Placement;
+use crate::report;
+use crate::settings::{Filter, build_options};
+use crate::suite::{Target, list_target, program};
+use crate::term::{Format, Term};
+
+/// Lists benchmarks; runs the set-up code of every suite.
+///
+/// # Errors
+/// When nothing is selected or a build fails.
+pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
+    let here = Path::new(".");
+    let options = build_options(&args.build);
+    let workspace = load(here, &options)?;
+    let built =
+        build_selected(term, &workspace, &options, &BuildContext::new(here), "building benchmarks")?;
+    for line in &built.skipped {
+        report::print(term, line);
+    }
+    if built.executables.is_empty() {
+        return Err(nothing_selected(&built.skipped, false));
+    }
+    let starter =
+        Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
+    let filter = Filter { text: args.filter.clone(), exact: false };
+    let mut failed = false;
+    for executable in &built.executables {
+        let target = Target {
+            package: executable.target.package.clone(),
+            target: executable.target.target.clone(),
+            programs: vec![program(executable)],
+        };
+        let listed = list_target(&starter, target);
+        for remark in listed.remarks(&["@tree".to_owned()], &filter) {
+            failed |= matches!(remark, Line::Failure(_));
+            report::print(term, &remark);
+        }
+        for offer in listed.common(&filter) {
+            let (package, target) = (&listed.target.package, &listed.target.target);
+            if term.format() == Format::Json {
+                term.json(&serde_json::json!({
+                    "type": "benchmark",
+                    "package": package,
+                    "target": target,
+                    "benchmark": offer.id,
+                    "cases": offer.cases,
+                    "tags": offer.tags,
+                }));
+            } else if offer.cases.is_empty() {
+                term.line(&format!("{package}/{target}  {}", offer.id));
+            } else {
+                term.line(&format!("{package}/{target}  {}  ({})", offer.id, offer.cases.join(", ")));
+            }
+        }
+    }
+    Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
+}

@@ -1,0 +1,169 @@
+//! `cargo nbench run`: measures the benchmarks of the working tree and stores every result.
+
+use std::path::Path;
+
+use nbench_store::{NewRun, RunCommand};
+
+use crate::args::RunArgs;
+use crate::cargo::{BuildContext, load};
+use crate::commands::{
+    build_selected, describe_toolchain, exit_of, host_row, invocation, nothing_selected, starter,
+};
+use crate::drive::{Options, drive};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::lines::{Context, Line};
+use crate::record::{Recorder, now_ms, rev, revision_row};
+use crate::revision::{Repository, Revision};
+use crate::session::{Session, Sides};
+use crate::settings::{self, Filter, build_options, flag_layer, store_path};
+use crate::suite::{Target, list_target, program};
+use crate::term::Term;
+
+/// Builds, measures, stores and reports.
+///
+/// # Errors
+/// When settings, build or selection fail; what fails later is reported and told by the exit code.
+pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
+    let here = Path::new(".");
+    let options = build_options(&args.build);
+    let workspace = load(here, &options)?;
+    let mut flags = flag_layer(&args.plan);
+    flags.precision = args.precision;
+    let settings = settings::load(&workspace.root, flags)?;
+    let context = BuildContext::new(here);
+    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
+    if built.executables.is_empty() {
+        for line in &built.skipped {
+            crate::report::print(term, line);
+        }
+        return Err(nothing_selected(&built.skipped, false));
+    }
+
+    let revision = measured_revision(here)?;
+    let host = host_row();
+    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
+    let starter = starter(&settings, !args.plan.no_pin);
+    let mut recorder =
+        Recorder::open(&store_path(&workspace.root, args.store.store.as_deref(), &settings));
+    recorder.begin(
+        &host,
+        &toolchain,
+        &[revision_row(&revision)],
+        &NewRun {
+            command: RunCommand::Run,
+            host: host.key.clone(),
+            toolchain: toolchain.key.clone(),
+            started_at: now_ms(),
+            pid: std::process::id(),
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: settings_json(&settings),
+            seed: settings.plan.seed,
+            dirty_digest: revision.dirty.clone(),
+        },
+    );
+    let sides = Sides { revisions: vec![revision.clone()] };
+    let mut session = Session::new(term, recorder, sides);
+    session.say(Line::Context(Context {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: "run".to_owned(),
+        invocation: invocation(),
+        host: host.key,
+        host_summary: host.summary,
+        toolchain: toolchain.key,
+        toolchain_summary: toolchain.summary,
+        placement: starter.placement.summary.clone(),
+        preset: settings.preset.name().to_owned(),
+        seed: settings.plan.seed,
+        revisions: vec![rev(&revision)],
+    }));
+    for line in built.skipped {
+        session.say(line);
+    }
+
+    let filter = Filter { text: args.filter.clone(), exact: args.exact };
+    let mut lanes = Vec::new();
+    session.term.start_waiting("listing benchmarks");
+    for executable in &built.executables {
+        let listed = list_target(
+            &starter,
+            Target {
+                package: executable.target.package.clone(),
+                target: executable.target.target.clone(),
+                programs: vec![program(executable)],
+            },
+        );
+        for remark in listed.remarks(&["@tree".to_owned()], &filter) {
+            session.say(remark);
+        }
+        let (lane, doubts) = listed.lane(&filter, &settings.plan);
+        lanes.extend(lane);
+        for doubt in doubts {
+            session.term.warn(&doubt);
+        }
+    }
+    session.term.end_progress();
+    if lanes.is_empty() && session.summary.failed == 0 {
+        let failure = nothing_selected(&[], args.filter.is_some());
+        session.end(false);
+        return Err(failure);
+    }
+    session.term.start_progress(0, "measuring");
+    let driven = drive(
+        &starter,
+        &mut lanes,
+        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        &mut session,
+    );
+    let (summary, trouble) = session.end(interrupt::requested());
+    driven?;
+    if let Some(trouble) = &trouble {
+        term.error(&trouble.error, trouble.hint.as_deref());
+    }
+    Ok(exit_of(&summary, trouble.is_some(), false, false))
+}
+
+/// The commit that the working tree stands on, with the digest of what differs from it. Outside git a
+/// result is stored all the same, without a place in a history.
+fn measured_revision(here: &Path) -> Result<Revision, Failure> {
+    match Repository::discover(here) {
+        Ok(repository) => {
+            let tree = repository.working_tree()?;
+            standing_on(&repository, &tree)
+        }
+        Err(_) => Ok(Revision {
+            label: "@tree".to_owned(),
+            commit: "unversioned".to_owned(),
+            tree: "unversioned".to_owned(),
+            parents: Vec::new(),
+            author_time: 0,
+            committer_time: 0,
+            subject: "not in a git repository".to_owned(),
+            dirty: None,
+            snapshot: false,
+        }),
+    }
+}
+
+/// A snapshot of the working tree under the commit that it stands on; anything else as it is.
+///
+/// # Errors
+/// When that commit cannot be read.
+pub fn standing_on(repository: &Repository, revision: &Revision) -> Result<Revision, Failure> {
+    if !revision.snapshot {
+        return Ok(revision.clone());
+    }
+    // A snapshot of a branch without commits has no parent and stands for itself.
+    let Some(parent) = revision.parents.first() else { return Ok(revision.clone()) };
+    let base = repository.resolve(parent)?;
+    Ok(Revision { label: revision.label.clone(), dirty: revision.dirty.clone(), ..base })
+}
+
+/// Settings as the store keeps them.
+pub fn settings_json(settings: &nbench_config::Settings) -> String {
+    serde_json::json!({
+        "preset": settings.preset.name(),
+        "plan": format!("{:?}", settings.plan),
+    })
+    .to_string()
+}

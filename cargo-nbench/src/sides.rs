@@ -1,0 +1,293 @@
+//! The sides of a comparison: one checkout and one set of executables per revision, built with equal
+//! flags and toolchain. It does not run what it built.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::cargo::{
+    BuildContext, BuildOptions, Executable, Workspace, load_in, outer_configuration,
+    resolve_toolchain,
+};
+use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
+use crate::commands::{Built, build_selected};
+use crate::failure::{Exit, Failure};
+use crate::fingerprint::flags_digest;
+use crate::identical::{only_inert_paths, same_code};
+use crate::lines::{Line, Unmatched};
+use crate::overlay;
+use crate::revision::{Repository, Revision};
+use crate::suite::{Target, program};
+use crate::term::Term;
+
+/// One built revision.
+pub struct Side {
+    /// The revision; a snapshot when it is a dirty working tree.
+    pub revision: Revision,
+    /// Its executables by package and target.
+    pub executables: BTreeMap<(String, String), Executable>,
+    /// Its checkout, held as long as its executables run.
+    slot: Rc<Slot>,
+}
+
+/// All sides and what is said about their builds.
+pub struct Sides {
+    /// Reference first.
+    pub sides: Vec<Side>,
+    /// Skipped targets of the last side, and targets that do not compile at a revision.
+    pub remarks: Vec<Line>,
+    /// The toolchain of the last side, for the record.
+    pub toolchain: nbench_store::Toolchain,
+}
+
+/// Where in the repository the user stands and what is to be built there.
+pub struct Wish<'w> {
+    /// The repository.
+    pub repository: &'w Repository,
+    /// The user's current directory.
+    pub here: &'w Path,
+    /// Cargo's flags.
+    pub options: &'w BuildOptions,
+    /// Whether the last side's bench sources are built against every revision.
+    pub overlay: bool,
+}
+
+/// Checks out and builds every revision; equal trees share a checkout. The last one is built first:
+/// its artefacts seed the others, and the dependencies it resolves to hold for all where none is
+/// tracked.
+///
+/// # Errors
+/// When a checkout or a build fails; the message names the revision.
+pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> Result<Sides, Failure> {
+    let slots = Slots::open(wish.repository)?;
+    let distinct = distinct_trees(revisions);
+    let mut trees: Vec<&Revision> = Vec::new();
+    for index in &distinct {
+        if *index == trees.len() {
+            let position = distinct.iter().position(|i| i == index).unwrap_or(0);
+            trees.push(&revisions[position]);
+        }
+    }
+    let toolchain = resolve_toolchain(wish.here);
+    let probe = BuildContext { toolchain: toolchain.clone(), cap_lints: true, ..BuildContext::new(wish.here) };
+    let mut flags = flags_digest(&probe, wish.options);
+    if wish.overlay {
+        flags.push_str("-overlay");
+    }
+    term.start_waiting("checking out");
+    let slots: Vec<Rc<Slot>> =
+        slots.acquire_all(&trees, &flags)?.into_iter().map(Rc::new).collect();
+    term.end_progress();
+
+    let last = revisions.len() - 1;
+    let contender = &slots[distinct[last]];
+    let mut built: BTreeMap<usize, Built> = BTreeMap::new();
+    let mut record = None;
+    let mut remarks = Vec::new();
+    let mut main: Option<Workspace> = None;
+    for side in (0..revisions.len()).rev() {
+        let slot = &slots[distinct[side]];
+        if built.contains_key(&distinct[side]) {
+            continue;
+        }
+        if !Rc::ptr_eq(slot, contender) {
+            seed_lock_files(contender, slot)?;
+            seed_target(contender, slot)?;
+        }
+        let dir = relocated(wish, slot)?;
+        let context = BuildContext {
+            toolchain: toolchain.clone(),
+            cap_lints: true,
+            cap_all_crates: wish.overlay,
+            target_dir: Some(slot.target_dir().to_owned()),
+            configuration: outer_configuration(wish.repository.root(), slot.tree()),
+            ..BuildContext::new(&dir)
+        };
+        let options = BuildOptions {
+            target_dir: None,
+            ..wish.options.relocated(wish.here, wish.repository.root(), slot.tree())
+        };
+        let label = &revisions[side].label;
+        let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
+        let workspace = load_in(&context, &options).map_err(at)?;
+        let what = format!("building {label}");
+        let mut done = if wish.overlay {
+            let newest = main.as_ref().unwrap_or(&workspace);
+            let made = overlay::build_side(
+                term,
+                &overlay::Request {
+                    newest,
+                    newest_tree: contender.tree(),
+                    tree: slot.tree(),
+                    directory: slot.directory(),
+                    label,
+                    options: &options,
+                    context: &context,
+                },
+            )
+            .map_err(at)?;
+            remarks.extend(made.not_measurable);
+            made.built
+        } else {
+            build_selected(term, &workspace, &options, &context, &what).map_err(at)?
+        };
+        if side == last {
+            record = Some(crate::commands::describe_toolchain(
+                &context,
+                &options,
+                &workspace,
+                &done.executables,
+            ));
+            remarks.append(&mut done.skipped);
+        }
+        if main.is_none() {
+            main = Some(workspace);
+        }
+        built.insert(distinct[side], done);
+    }
+
+    let sides = revisions
+        .iter()
+        .zip(&distinct)
+        .map(|(revision, index)| Side {
+            revision: revision.clone(),
+            executables: built
+                .get(index)
+                .map(|b| b.executables.iter().map(|e| (name(e), e.clone())).collect())
+                .unwrap_or_default(),
+            slot: Rc::clone(&slots[*index]),
+        })
+        .collect();
+    let Some(toolchain) = record else {
+        return Err(Failure::new(Exit::Build, "no side was built"));
+    };
+    Ok(Sides { sides, remarks, toolchain })
+}
+
+fn name(executable: &Executable) -> (String, String) {
+    (executable.target.package.clone(), executable.target.target.clone())
+}
+
+/// For each revision the index of its tree among the distinct ones, counted from 0 in order of first
+/// appearance.
+fn distinct_trees(revisions: &[Revision]) -> Vec<usize> {
+    let mut seen: Vec<&str> = Vec::new();
+    revisions
+        .iter()
+        .map(|revision| {
+            seen.iter().position(|tree| *tree == revision.tree).unwrap_or_else(|| {
+                seen.push(&revision.tree);
+                seen.len() - 1
+            })
+        })
+        .collect()
+}
+
+/// The user's directory in a checkout; its nearest existing ancestor when the revision lacks it.
+fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
+    let here = wish.here.canonicalize().unwrap_or_else(|_| wish.here.to_owned());
+    let root =
+        wish.repository.root().canonicalize().unwrap_or_else(|_| wish.repository.root().to_owned());
+    let inside = here.strip_prefix(&root).unwrap_or(Path::new(""));
+    let mut dir = slot.tree().join(inside);
+    while !dir.is_dir() && dir != slot.tree() {
+        dir.pop();
+    }
+    if dir.is_dir() {
+        Ok(dir)
+    } else {
+        Err(Failure::new(Exit::Host, format!("the checkout `{}` is gone", slot.tree().display()))
+            .hint("`cargo nbench clean` removes damaged checkouts"))
+    }
+}
+
+/// A failure of one side, which the user must be able to tell from the other's.
+fn named(failure: Failure, label: &str, is_last: bool, revision: &Revision) -> Failure {
+    let hint = match (failure.exit, is_last) {
+        (Exit::Build, false) => Some(format!(
+            "check that `git checkout {}` builds with this toolchain; `--overlay-benches` reports targets that do not compile there and goes on with the others",
+            revision.short()
+        )),
+        _ => failure.hint.clone(),
+    };
+    Failure { error: format!("at `{label}`: {}", failure.error), hint, exit: failure.exit }
+}
+
+impl Sides {
+    /// Targets that every side has, and remarks on those that some lack.
+    pub fn common(&self) -> (Vec<Target>, Vec<Line>) {
+        let mut remarks = Vec::new();
+        let mut targets = Vec::new();
+        let Some(last) = self.sides.last() else { return (targets, remarks) };
+        for key in last.executables.keys() {
+            let programs: Option<Vec<_>> =
+                self.sides.iter().map(|s| s.executables.get(key).map(program)).collect();
+            if let Some(programs) = programs {
+                let (package, target) = key.clone();
+                targets.push(Target { package, target, programs });
+            }
+        }
+        for side in &self.sides {
+            for (package, target) in side.executables.keys() {
+                let key = (package.clone(), target.clone());
+                if self.sides.iter().any(|other| !other.executables.contains_key(&key)) {
+                    remarks.push(Line::Unmatched(Unmatched {
+                        package: package.clone(),
+                        target: target.clone(),
+                        benchmark: None,
+                        side: side.revision.label.clone(),
+                    }));
+                }
+            }
+        }
+        (targets, remarks)
+    }
+
+    /// Whether a target needs no measuring: every side loads the same code, and nothing that differs
+    /// between the trees may be read at run time.
+    ///
+    /// # Errors
+    /// When an executable or a tree cannot be read.
+    pub fn identical(&self, repository: &Repository, target: &Target) -> Result<bool, Failure> {
+        let Some((first, others)) = self.sides.split_first() else { return Ok(false) };
+        for (other, program) in others.iter().zip(&target.programs[1..]) {
+            if first.revision.tree == other.revision.tree {
+                continue;
+            }
+            let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
+            if only_inert_paths(&changed).is_some()
+                || !same_code(&target.programs[0].path, &program.path)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Directories of the checkouts, to be named in messages.
+    pub fn trees(&self) -> Vec<&Path> {
+        self.sides.iter().map(|side| side.slot.tree()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_trees_share_a_checkout() {
+        let revision = |tree: &str| Revision {
+            label: tree.into(),
+            commit: tree.into(),
+            tree: tree.into(),
+            parents: Vec::new(),
+            author_time: 0,
+            committer_time: 0,
+            subject: String::new(),
+            dirty: None,
+            snapshot: false,
+        };
+        let all: Vec<Revision> = ["a", "b", "a", "c", "b"].map(revision).into();
+        assert_eq!(distinct_trees(&all), [0, 1, 0, 2, 1]);
+    }
+}

@@ -1,0 +1,258 @@
+//! From built executables to lanes: what each side offers, which benchmarks they share, and the
+//! trials for them. It starts workers to list them and measures nothing.
+
+use std::collections::BTreeSet;
+
+use nbench::wire::Offer;
+use nbench_engine::{Batching, Compare, Measure, Plan};
+
+use crate::cargo::Executable;
+use crate::drive::{Lane, Pick, Task, Trial, Unit};
+use crate::launch::{Program, Starter};
+use crate::lines::{FailureLine, Line, Unmatched};
+use crate::settings::{Filter, with_offer};
+use crate::walk::{Listing, list, plan_walks};
+
+/// An executable as the launcher wants it.
+pub fn program(executable: &Executable) -> Program {
+    Program {
+        path: executable.path.clone(),
+        cwd: executable.cwd.clone(),
+        env: executable.env.clone(),
+        library_paths: executable.library_paths.clone(),
+    }
+}
+
+/// One bench target on every side.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Package name.
+    pub package: String,
+    /// Target name.
+    pub target: String,
+    /// One program per side.
+    pub programs: Vec<Program>,
+}
+
+/// What listing a target brought.
+#[derive(Debug)]
+pub struct Listed {
+    /// The target.
+    pub target: Target,
+    /// What each side offers.
+    pub listings: Vec<Listing>,
+}
+
+/// Lists a target on every side.
+pub fn list_target(starter: &Starter, target: Target) -> Listed {
+    let listings = target.programs.iter().map(|program| list(starter, program)).collect();
+    Listed { target, listings }
+}
+
+impl Listed {
+    /// Failures of set-up and benchmarks that some sides lack, for the sides named by `labels`.
+    pub fn remarks(&self, labels: &[String], filter: &Filter) -> Vec<Line> {
+        let (package, target) = (&self.target.package, &self.target.target);
+        let mut lines = Vec::new();
+        for (listing, label) in self.listings.iter().zip(labels) {
+            let failure = |error: String, tail: &str| {
+                Line::Failure(FailureLine {
+                    package: package.clone(),
+                    target: target.clone(),
+                    benchmark: None,
+                    side: Some(label.clone()),
+                    error,
+                    stderr_tail: tail.to_owned(),
+                })
+            };
+            for message in &listing.broken {
+                lines.push(failure(format!("set-up failed: {message}"), ""));
+            }
+            if let Some((message, tail)) = &listing.ended {
+                let seen = listing.offers.len();
+                lines.push(failure(
+                    format!("{message} while its benchmarks were listed, after {seen} of them"),
+                    tail,
+                ));
+            }
+            for offer in listing.offers.iter().filter(|o| filter.matches(&o.id)) {
+                if self.listings.iter().any(|other| !other.offers.iter().any(|o| o.id == offer.id)) {
+                    lines.push(Line::Unmatched(Unmatched {
+                        package: package.clone(),
+                        target: target.clone(),
+                        benchmark: Some(offer.id.clone()),
+                        side: label.clone(),
+                    }));
+                }
+            }
+        }
+        lines
+    }
+
+    /// Offers of the last side that every side has and `filter` wants, in flow order.
+    pub fn common(&self, filter: &Filter) -> Vec<&Offer> {
+        let Some((last, others)) = self.listings.split_last() else { return Vec::new() };
+        last.offers
+            .iter()
+            .filter(|o| filter.matches(&o.id))
+            .filter(|o| others.iter().all(|l| l.offers.iter().any(|x| x.id == o.id)))
+            .collect()
+    }
+
+    /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings of
+    /// offers that cannot be used are returned in words.
+    pub fn lane(&self, filter: &Filter, plan: &Plan) -> (Option<Lane>, Vec<String>) {
+        let common = self.common(filter);
+        let ids: BTreeSet<&str> = common.iter().map(|o| o.id.as_str()).collect();
+        let suites: Vec<Vec<String>> = self
+            .listings
+            .iter()
+            .map(|l| {
+                let offers = l.offers.iter().map(|o| o.id.clone());
+                offers.filter(|id| ids.contains(id.as_str())).collect()
+            })
+            .collect();
+        let mut doubts = Vec::new();
+        let mut units = Vec::new();
+        for offer in common {
+            let (plan, unusable) = with_offer(plan, &offer.settings);
+            doubts.extend(unusable.into_iter().map(|d| format!("`{}`: {d}", offer.id)));
+            let tasks = self.tasks(offer, &plan);
+            units.push(Unit { offer: offer.clone(), tasks, failed: false });
+        }
+        if units.is_empty() {
+            return (None, doubts);
+        }
+        let lane = Lane {
+            package: self.target.package.clone(),
+            target: self.target.target.clone(),
+            programs: self.target.programs.clone(),
+            walks: plan_walks(&suites),
+            units,
+            unpinned: false,
+        };
+        (Some(lane), doubts)
+    }
+
+    fn tasks(&self, offer: &Offer, plan: &Plan) -> Vec<Task> {
+        let sides = self.listings.len();
+        match (sides, offer.cases.len()) {
+            (1, 0 | 1) => vec![Task {
+                name: offer.id.clone(),
+                picks: vec![Pick { side: 0, case: 0 }],
+                trial: Trial::Measure(Measure::new(self.seed_name(&offer.id), plan.clone())),
+            }],
+            // Cases compared with each other: different implementations, so equal time; the
+            // reference comes first.
+            (1, cases) => {
+                let reference = offer.reference.unwrap_or(0);
+                let mut order: Vec<usize> = (0..cases).collect();
+                order.swap(0, reference);
+                let plan = Plan { batching: Batching::EqualTime, ..plan.clone() };
+                vec![Task {
+                    name: offer.id.clone(),
+                    picks: order.iter().map(|case| Pick { side: 0, case: *case }).collect(),
+                    trial: Trial::Compare(Compare::new(self.seed_name(&offer.id), cases, plan)),
+                }]
+            }
+            // Across revisions each case is a benchmark of its own.
+            (_, cases) => (0..cases.max(1))
+                .filter_map(|case| self.across(offer, case, plan))
+                .collect(),
+        }
+    }
+
+    /// One case compared across sides, wherever it stands in each side's offer.
+    fn across(&self, offer: &Offer, case: usize, plan: &Plan) -> Option<Task> {
+        let name = match offer.cases.get(case) {
+            Some(case) => format!("{}/{case}", offer.id),
+            None => offer.id.clone(),
+        };
+        let picks: Option<Vec<Pick>> = self
+            .listings
+            .iter()
+            .enumerate()
+            .map(|(side, listing)| {
+                let theirs = listing.offers.iter().find(|o| o.id == offer.id)?;
+                let case = match offer.cases.get(case) {
+                    Some(wanted) => theirs.cases.iter().position(|c| c == wanted)?,
+                    None => 0,
+                };
+                Some(Pick { side, case })
+            })
+            .collect();
+        let picks = picks?;
+        let trial = Compare::new(self.seed_name(&name), picks.len(), plan.clone());
+        Some(Task { name, picks, trial: Trial::Compare(trial) })
+    }
+
+    /// The name that seeds a schedule: equal ids of different targets must not share orders.
+    fn seed_name(&self, id: &str) -> String {
+        format!("{}/{}/{id}", self.target.package, self.target.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(sides: &[&[(&str, &[&str])]]) -> Listed {
+        let program = Program {
+            path: "x".into(),
+            cwd: ".".into(),
+            env: Vec::new(),
+            library_paths: Vec::new(),
+        };
+        Listed {
+            target: Target {
+                package: "p".into(),
+                target: "t".into(),
+                programs: vec![program; sides.len()],
+            },
+            listings: sides
+                .iter()
+                .map(|offers| Listing {
+                    offers: offers
+                        .iter()
+                        .map(|(id, cases)| Offer {
+                            id: (*id).to_owned(),
+                            cases: cases.iter().map(|c| (*c).to_owned()).collect(),
+                            reference: (!cases.is_empty()).then_some(cases.len() - 1),
+                            ..Offer::default()
+                        })
+                        .collect(),
+                    ..Listing::default()
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn one_side_measures_and_compares_cases_with_their_reference() {
+        let (lane, _) = listed(&[&[("a", &[]), ("s", &["x", "y", "z"])]])
+            .lane(&Filter::default(), &Plan::default());
+        let lane = lane.unwrap();
+        assert!(matches!(lane.units[0].tasks[0].trial, Trial::Measure(_)));
+        let picks: Vec<usize> = lane.units[1].tasks[0].picks.iter().map(|p| p.case).collect();
+        assert_eq!(picks, [2, 1, 0]);
+    }
+
+    #[test]
+    fn two_sides_pair_equal_cases_wherever_they_stand() {
+        let both = listed(&[&[("s", &["x", "y"]), ("old", &[])], &[("new", &[]), ("s", &["y", "z"])]]);
+        let (lane, _) = both.lane(&Filter::default(), &Plan::default());
+        let lane = lane.unwrap();
+        assert_eq!(lane.units.len(), 1);
+        assert_eq!(lane.units[0].tasks.len(), 1);
+        let task = &lane.units[0].tasks[0];
+        assert_eq!((task.name.as_str(), task.picks[0].case, task.picks[1].case), ("s/y", 1, 0));
+        let remarks = both.remarks(&["v1".into(), "v2".into()], &Filter::default());
+        assert_eq!(remarks.len(), 2);
+    }
+
+    #[test]
+    fn nothing_in_common_is_no_lane() {
+        let both = listed(&[&[("a", &[])], &[("b", &[])]]);
+        assert!(both.lane(&Filter::default(), &Plan::default()).0.is_none());
+    }
+}
