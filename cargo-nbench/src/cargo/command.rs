@@ -17,7 +17,7 @@ pub struct BuildContext<'a> {
     /// Whether lints that are errors become warnings, in all workspace crates.
     pub cap_lints: bool,
     /// Whether the cap holds for path dependencies outside the workspace too,
-    /// as a detached bench package has them.
+    /// as a detached bench package has them. Implies `cap_lints`.
     pub cap_all_crates: bool,
     /// The target directory, before that of the options.
     pub target_dir: Option<PathBuf>,
@@ -50,7 +50,7 @@ impl<'a> BuildContext<'a> {
         for file in &self.configuration {
             command.arg("--config").arg(file);
         }
-        if self.cap_lints {
+        if self.cap_lints || self.cap_all_crates {
             lint_cap::wrap(&mut command, self.dir, self.cap_all_crates);
         }
         command
