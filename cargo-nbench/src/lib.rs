@@ -1,12 +1,86 @@
-//! The library behind `cargo nbench`. It declares the modules that resolve
-//! revisions, keep the checkouts they are built in and drive cargo.
+//! The library behind `cargo nbench`: from a command line to results on the terminal, in the store
+//! and on the pull request. [`run`] is the whole program; tests call it in process.
+//!
+//! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
+//! `checkout`, `cargo`, `sides` (what is built), `suite`, `walk`, `launch`, `drive` (how it is
+//! measured), `session`, `record`, `lines`, `report` (what becomes of results).
 
+pub mod args;
 pub mod cargo;
 pub mod checkout;
+pub mod commands;
+pub mod drive;
 pub mod failure;
 pub mod fingerprint;
+pub mod forge;
 mod git;
 pub mod identical;
+pub mod interrupt;
+pub mod launch;
+pub mod lines;
 pub mod lint_cap;
 pub mod overlay;
+pub mod place;
+pub mod record;
+pub mod report;
 pub mod revision;
+pub mod session;
+pub mod settings;
+pub mod sides;
+pub mod suite;
+pub mod term;
+pub mod walk;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command, without_cargo_word};
+use crate::failure::{Exit, Failure};
+use crate::term::Term;
+
+/// Runs a command line, its first word being the program, and returns the exit code.
+pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
+    let cli = match Cli::try_parse_from(without_cargo_word(argv)) {
+        Ok(cli) => cli,
+        Err(error) => return show_usage(term, &error),
+    };
+    term.configure(cli.format, cli.color, cli.quiet);
+    interrupt::install();
+    let outcome = match &cli.command {
+        Command::Run(args) => commands::run::run(term, args),
+        Command::Ab(args) => commands::ab::ab(term, args),
+        Command::History(args) => commands::history::history(term, args),
+        Command::Comment(args) => commands::comment::comment(term, args),
+        Command::List(args) => commands::list::list(term, args),
+        Command::Clean(args) => commands::clean::clean(term, args),
+    };
+    term.end_progress();
+    match outcome {
+        Ok(exit) => exit,
+        Err(failure) => {
+            let Failure { error, hint, exit } = failure;
+            // Interrupted work failed because the user said so.
+            let exit = if interrupt::requested() { Exit::Interrupted } else { exit };
+            term.error(&error, hint.as_deref());
+            exit
+        }
+    }
+}
+
+/// Help and version go to standard output and are no failure.
+fn show_usage(term: &mut Term, error: &clap::Error) -> Exit {
+    let text = error.render();
+    let text = if term.paint(term::Tone::Strong, "x") == "x" {
+        text.to_string()
+    } else {
+        text.ansi().to_string()
+    };
+    if error.use_stderr() {
+        term.pass(&text);
+        Exit::Usage
+    } else {
+        term.verbatim(&text);
+        Exit::Done
+    }
+}

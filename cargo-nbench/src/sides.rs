@@ -1,6 +1,8 @@
 //! The sides of a comparison: one checkout and one set of executables per revision, built with equal
 //! flags and toolchain. It does not run what it built.
 
+mod overlaid;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -15,10 +17,10 @@ use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
 use crate::identical::{only_inert_paths, same_code};
 use crate::lines::{Line, Unmatched};
-use crate::overlay;
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
+use overlaid::{Request, build_overlaid};
 
 /// One built revision.
 pub struct Side {
@@ -84,7 +86,7 @@ pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> 
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut record = None;
     let mut remarks = Vec::new();
-    let mut main: Option<Workspace> = None;
+    let mut main: Option<(Workspace, BuildOptions)> = None;
     for side in (0..revisions.len()).rev() {
         let slot = &slots[distinct[side]];
         if built.contains_key(&distinct[side]) {
@@ -112,12 +114,15 @@ pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> 
         let workspace = load_in(&context, &options).map_err(at)?;
         let what = format!("building {label}");
         let mut done = if wish.overlay {
-            let newest = main.as_ref().unwrap_or(&workspace);
-            let made = overlay::build_side(
+            let (newest, newest_options) =
+                main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
+            let made = build_overlaid(
                 term,
-                &overlay::Request {
+                &Request {
                     newest,
                     newest_tree: contender.tree(),
+                    newest_options,
+                    workspace: &workspace,
                     tree: slot.tree(),
                     directory: slot.directory(),
                     label,
@@ -141,7 +146,7 @@ pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> 
             remarks.append(&mut done.skipped);
         }
         if main.is_none() {
-            main = Some(workspace);
+            main = Some((workspace, options));
         }
         built.insert(distinct[side], done);
     }
