@@ -9,6 +9,7 @@ pub mod args;
 pub mod cargo;
 pub mod checkout;
 pub mod commands;
+pub mod date;
 pub mod drive;
 pub mod failure;
 pub mod fingerprint;

@@ -1,0 +1,292 @@
+//! `cargo nbench comment`: the last comparison as Markdown for a pull request, posted on request.
+
+use std::io::Read;
+use std::path::Path;
+
+use nbench_store::{RunCommand, Store};
+use nbench_templates::{
+    CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched, marker,
+};
+
+use crate::args::CommentArgs;
+use crate::failure::{Exit, Failure};
+use crate::forge::{self, Posted};
+use crate::lines::{Comparison, Context, FailureLine, Line, Rev, parse};
+use crate::record::{store_failure, stored_comparison};
+use crate::settings::{self, store_path};
+use crate::term::Term;
+
+/// Largest input of `--from`; a result of thousands of benchmarks stays far below it.
+const MAX_INPUT: u64 = 64 << 20;
+
+/// Renders, prints and, with `--post`, publishes. The text is printed before anything is sent, so
+/// that a failing forge hides nothing.
+///
+/// # Errors
+/// When there is no comparison to render, or publishing fails.
+pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
+    let lines = match &args.from {
+        Some(file) => read(file)?,
+        None => stored(args)?,
+    };
+    let view = view(&lines, &args.id)?;
+    let body = nbench_templates::comment(&view)
+        .map_err(|error| Failure::new(Exit::Publish, format!("render the comment: {error}")))?;
+    term.verbatim(&body);
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| args.post && !p.is_empty())
+    {
+        if let Err(error) = append(Path::new(&path), &body) {
+            term.warn(&format!("the step summary cannot be written: {error}"));
+        }
+    }
+    if args.post {
+        let env = |name: &str| std::env::var(name).ok();
+        let (forge, context) = forge::from_environment(&env, args.repo.as_deref(), args.pr)?;
+        let posted = forge::post(&forge, &context, &marker(&args.id), &body, &std::thread::sleep)?;
+        term.note(&match posted {
+            Posted::Created { url } => format!("posted {url}"),
+            Posted::Edited { url } => format!("updated {url}"),
+            Posted::Unchanged { url } => format!("unchanged {url}"),
+        });
+    }
+    Ok(Exit::Done)
+}
+
+fn append(path: &Path, body: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(body.as_bytes())
+}
+
+/// Lines from a file or standard input, which may come from elsewhere: bounded, UTF-8, parsed.
+fn read(file: &Path) -> Result<Vec<Line>, Failure> {
+    let usage = |error: String| {
+        Failure::new(Exit::Usage, error)
+            .hint("`--from` takes what `cargo nbench ab --format json` prints")
+    };
+    let name = file.display();
+    let mut bytes = Vec::new();
+    let source: Box<dyn Read> = if file.as_os_str() == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        let file = std::fs::File::open(file)
+            .map_err(|error| usage(format!("cannot read `{name}`: {error}")))?;
+        Box::new(file)
+    };
+    source
+        .take(MAX_INPUT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| usage(format!("cannot read `{name}`: {error}")))?;
+    if bytes.len() as u64 > MAX_INPUT {
+        return Err(usage(format!("`{name}` is larger than {} MiB", MAX_INPUT >> 20)));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| usage(format!("`{name}` is not UTF-8 text")))?;
+    parse(&text).map_err(|error| usage(format!("`{name}`: {error}")))
+}
+
+/// Lines of the last comparison in the store.
+fn stored(args: &CommentArgs) -> Result<Vec<Line>, Failure> {
+    let root = settings::workspace_root(args.manifest_path.as_deref())?;
+    let settings = settings::load(&root, nbench_config::Layer::default())?;
+    let path = store_path(&root, args.store.store.as_deref(), &settings);
+    let nothing = || {
+        Failure::new(Exit::NothingSelected, format!("`{}` has no comparison", path.display()))
+            .hint("`cargo nbench ab` makes one; `--from FILE` reads what it printed as JSON")
+    };
+    let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
+        nbench_store::ErrorKind::Missing => nothing(),
+        _ => store_failure(&e),
+    })?;
+    let store_error = |e: nbench_store::StoreError| store_failure(&e);
+    let run = store.latest_run(Some(RunCommand::Ab)).map_err(store_error)?.ok_or_else(nothing)?;
+    let mut lines: Vec<Line> = serde_json::from_str::<serde_json::Value>(&run.details)
+        .ok()
+        .and_then(|mut details| details.get_mut("lines").map(serde_json::Value::take))
+        .and_then(|aside| serde_json::from_value(aside).ok())
+        .unwrap_or_default();
+    for row in store.comparisons_of_run(run.id).map_err(store_error)? {
+        lines.extend(stored_comparison(&row).map(Line::Comparison));
+    }
+    for failure in store.failures(run.id).map_err(store_error)? {
+        lines.push(Line::Failure(FailureLine {
+            package: failure.package,
+            target: failure.target,
+            benchmark: failure.benchmark,
+            side: failure.side,
+            error: failure.error,
+            stderr_tail: failure.stderr_tail,
+        }));
+    }
+    Ok(lines)
+}
+
+/// The view of a comment; with several contenders each row names its own.
+fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
+    let context = lines
+        .iter()
+        .find_map(|line| match line {
+            Line::Context(context) => Some(context.clone()),
+            _ => None,
+        })
+        .unwrap_or_default();
+    let comparisons: Vec<&Comparison> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Comparison(c) => Some(c),
+            _ => None,
+        })
+        .collect();
+    let mut counts = Counts::default();
+    let (mut failures, mut unmatched) = (Vec::new(), Vec::new());
+    for line in lines {
+        match line {
+            Line::Failure(f) => {
+                counts.failed += 1;
+                failures.push(CommentFailure {
+                    package: f.package.clone(),
+                    target: f.target.clone(),
+                    name: f.benchmark.clone(),
+                    side: f.side.clone(),
+                    error: f.error.clone(),
+                });
+            }
+            Line::Unmatched(u) => {
+                counts.not_measured += 1;
+                unmatched.push(Unmatched {
+                    package: u.package.clone(),
+                    target: u.target.clone(),
+                    name: u.benchmark.clone().unwrap_or_else(|| "(whole target)".to_owned()),
+                    side: u.side.clone(),
+                });
+            }
+            Line::NotMeasurable(n) => {
+                counts.not_measured += 1;
+                failures.push(CommentFailure {
+                    package: n.package.clone(),
+                    target: n.target.clone(),
+                    name: None,
+                    side: Some(n.rev.clone()),
+                    error: format!("does not compile at this revision: {}", n.reason),
+                });
+            }
+            Line::Comparison(c) => match c.verdict.as_str() {
+                "slower" => counts.slower += 1,
+                "faster" => counts.faster += 1,
+                "equivalent" => counts.equivalent += 1,
+                "identical" => counts.identical += 1,
+                _ => counts.inconclusive += 1,
+            },
+            _ => {}
+        }
+    }
+    if comparisons.is_empty() && failures.is_empty() && unmatched.is_empty() {
+        return Err(Failure::new(Exit::NothingSelected, "there is no comparison to render")
+            .hint("`cargo nbench ab` makes one"));
+    }
+    let (reference, contender) = sides(&context, &comparisons);
+    let several = context.revisions.len() > 2;
+    Ok(CommentView {
+        marker_id: id.to_owned(),
+        reference: side(&reference),
+        contender: side(&contender),
+        counts,
+        rows: comparisons.iter().map(|c| row(c, several)).collect(),
+        failures,
+        unmatched,
+        host: host(&context),
+        method: method(&comparisons),
+        geomean: geomean(&comparisons),
+        command: context.invocation.clone(),
+    })
+}
+
+fn sides(context: &Context, comparisons: &[&Comparison]) -> (Rev, Rev) {
+    let from_context = context.revisions.first().cloned().zip(context.revisions.last().cloned());
+    from_context
+        .or_else(|| comparisons.first().map(|c| (c.reference.clone(), c.contender.clone())))
+        .unwrap_or_default()
+}
+
+fn side(rev: &Rev) -> CommentSide {
+    CommentSide {
+        label: rev.rev.clone(),
+        short: rev.commit.chars().take(10).collect(),
+        dirty: rev.dirty,
+    }
+}
+
+fn row(c: &Comparison, several: bool) -> CommentRow {
+    let name = if several {
+        format!("{} ({})", c.benchmark, c.contender.rev)
+    } else {
+        c.benchmark.clone()
+    };
+    CommentRow {
+        package: c.package.clone(),
+        target: c.target.clone(),
+        name,
+        verdict: c.verdict.clone(),
+        change: c.change,
+        low: c.low,
+        high: c.high,
+        reference_ns: c.reference_ns,
+        contender_ns: c.contender_ns,
+        smallest: c.smallest,
+        note: (!c.notes.is_empty()).then(|| c.notes.join("; ")),
+    }
+}
+
+fn host(context: &Context) -> String {
+    let parts: Vec<&str> = [
+        context.host_summary.as_str(),
+        context.toolchain_summary.as_str(),
+        context.placement.as_str(),
+    ]
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect();
+    if parts.is_empty() { "host unavailable".to_owned() } else { parts.join("; ") }
+}
+
+fn method(comparisons: &[&Comparison]) -> String {
+    let measured: Vec<_> = comparisons.iter().filter(|c| c.pairs > 0).collect();
+    let Some(first) = measured.first() else {
+        return "both sides are the same code, so nothing was measured".to_owned();
+    };
+    let launches = measured.iter().map(|c| c.launches).max().unwrap_or(0);
+    let pairs: usize = measured.iter().map(|c| c.pairs).sum();
+    let confidence = first.confidence.map_or("unknown".to_owned(), |c| format!("{:.0} %", 100.0 * c));
+    format!(
+        "both revisions ran alternately: {pairs} pairs in up to {launches} launches of fresh processes, {confidence} intervals over launches, changes up to {:.1} % are not called",
+        100.0 * first.threshold
+    )
+}
+
+/// Geometric mean of the ratios of measured benchmarks of two revisions.
+fn geomean(comparisons: &[&Comparison]) -> Option<f64> {
+    let logs: Vec<f64> = comparisons
+        .iter()
+        .filter_map(|c| c.change.map(f64::ln_1p))
+        .filter(|log| log.is_finite())
+        .collect();
+    (logs.len() > 1).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_geometric_mean_needs_two_ratios() {
+        let c = |change| Comparison { change: Some(change), ..Comparison::default() };
+        let (up, down) = (c(1.0), c(-0.5));
+        assert!(geomean(&[&up, &down]).unwrap().abs() < 1e-12);
+        assert_eq!(geomean(&[&up]), None);
+    }
+
+    #[test]
+    fn nothing_to_render_is_said() {
+        assert_eq!(view(&[], "x").unwrap_err().exit, Exit::NothingSelected);
+    }
+}

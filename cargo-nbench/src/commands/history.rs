@@ -1,0 +1,314 @@
+//! `cargo nbench history`: stored values by commit, in first-parent order, never joined across hosts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use nbench_store::{ComparisonRow, MeasurementRow, Store};
+use nbench_templates::number::{duration, percent};
+use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
+
+use crate::args::HistoryArgs;
+use crate::date::utc;
+use crate::failure::{Exit, Failure};
+use crate::record::{now_ms, store_failure, stored_comparison};
+use crate::revision::Repository;
+use crate::settings::{self, store_path};
+use crate::term::{Format, Term, Tone};
+
+/// Reads the store and shows it on the terminal, as JSON lines or as a page.
+///
+/// # Errors
+/// When there is no store, it cannot be read, or the page cannot be written.
+pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
+    let root = settings::workspace_root(args.manifest_path.as_deref())?;
+    let settings = settings::load(&root, nbench_config::Layer::default())?;
+    let path = store_path(&root, args.store.store.as_deref(), &settings);
+    let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
+        nbench_store::ErrorKind::Missing => {
+            Failure::new(Exit::Store, format!("there is no store at `{}`", path.display()))
+                .hint("`cargo nbench run` measures the working tree and makes one")
+        }
+        _ => store_failure(&e),
+    })?;
+    let measurements =
+        store.measurements(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
+    let comparisons = store.comparisons(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
+    let order = Order::of(&root, args.commits);
+    let view = view(&root, &path, &measurements, &comparisons, &order);
+    if view.benchmarks.is_empty() {
+        let failure = Failure::new(Exit::NothingSelected, "the store has no matching results");
+        return Err(if args.filter.is_some() {
+            failure.hint("without a filter all benchmarks are shown")
+        } else {
+            failure.hint("`cargo nbench run` measures the working tree")
+        });
+    }
+    for remark in &order.remarks {
+        term.warn(remark);
+    }
+    match &args.html {
+        Some(file) => {
+            let file = file.clone().unwrap_or_else(|| root.join(".nbench/history.html"));
+            write_page(&view, &file)?;
+            term.line(&format!("wrote {}", file.display()));
+        }
+        None if term.format() == Format::Json => json(term, &view),
+        None => text(term, &view),
+    }
+    Ok(Exit::Done)
+}
+
+/// Positions of commits in first-parent order, oldest first.
+struct Order {
+    by_commit: HashMap<String, usize>,
+    by_tree: HashMap<String, usize>,
+    remarks: Vec<String>,
+}
+
+impl Order {
+    fn of(root: &Path, commits: usize) -> Order {
+        let mut order =
+            Order { by_commit: HashMap::new(), by_tree: HashMap::new(), remarks: Vec::new() };
+        let walked = Repository::discover(root).and_then(|r| r.first_parent_order(commits));
+        match walked {
+            Ok(revisions) => {
+                let count = revisions.len();
+                for (age, revision) in revisions.into_iter().enumerate() {
+                    let place = count - age;
+                    order.by_commit.insert(revision.commit, place);
+                    // The newest commit of a tree stands for it: a squash or rebase that keeps the
+                    // tree keeps its results.
+                    order.by_tree.entry(revision.tree).or_insert(place);
+                }
+            }
+            Err(failure) => order.remarks.push(format!(
+                "commits cannot be ordered ({}): results stand in the order of their runs",
+                failure.error
+            )),
+        }
+        order
+    }
+
+    /// Where a result stands: its commit, else a commit with the same tree, else in front of all (on
+    /// another branch, or too old).
+    fn place(&self, row: &MeasurementRow) -> usize {
+        let revision = &row.revision;
+        self.by_commit
+            .get(&revision.commit)
+            .or_else(|| self.by_tree.get(&revision.tree))
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+type Identity = (String, String, String);
+
+fn view(
+    root: &Path,
+    path: &Path,
+    measurements: &[MeasurementRow],
+    comparisons: &[ComparisonRow],
+    order: &Order,
+) -> HistoryView {
+    let mut hosts: BTreeMap<&str, HostView> = BTreeMap::new();
+    let mut series: BTreeMap<Identity, SeriesView> = BTreeMap::new();
+    let mut points: BTreeMap<(Identity, &str), Vec<&MeasurementRow>> = BTreeMap::new();
+    for row in measurements.iter().filter(|r| r.result.is_some()) {
+        let identity = identity(&row.benchmark);
+        let host = hosts.entry(&row.host.key).or_insert_with(|| HostView {
+            key: row.host.key.clone(),
+            summary: row.host.summary.clone(),
+            toolchains: Vec::new(),
+        });
+        if !host.toolchains.contains(&row.toolchain.summary) {
+            host.toolchains.push(row.toolchain.summary.clone());
+        }
+        points.entry((identity.clone(), &row.host.key)).or_default().push(row);
+        series.entry(identity.clone()).or_insert_with(|| empty_series(&identity, &row.unit));
+    }
+    for ((identity, host), mut rows) in points {
+        rows.sort_by_key(|row| (order.place(row), row.started_at));
+        let made = host_series(host, &rows);
+        if let Some(series) = series.get_mut(&identity) {
+            series.hosts.push(made);
+        }
+    }
+    for row in comparisons {
+        let Some(line) = stored_comparison(row) else { continue };
+        let identity = identity(&row.benchmark);
+        let paired = PairedView {
+            reference: label(&line.reference.rev, &line.reference.commit, line.reference.dirty),
+            contender: label(&line.contender.rev, &line.contender.commit, line.contender.dirty),
+            change: line.change,
+            low: line.low,
+            high: line.high,
+            verdict: line.verdict,
+            when: utc(row.started_at / 1000),
+        };
+        series
+            .entry(identity.clone())
+            .or_insert_with(|| empty_series(&identity, "ns"))
+            .paired
+            .push(paired);
+    }
+    let title = root.file_name().map_or("benchmarks".into(), |n| n.to_string_lossy().into_owned());
+    HistoryView {
+        title,
+        generated_at: format!("{} UTC", utc(now_ms() / 1000)),
+        store: path.display().to_string(),
+        hosts: hosts.into_values().collect(),
+        benchmarks: series.into_values().collect(),
+    }
+}
+
+fn identity(benchmark: &nbench_store::Benchmark) -> Identity {
+    (benchmark.package.clone(), benchmark.target.clone(), benchmark.name.clone())
+}
+
+fn empty_series(identity: &Identity, unit: &str) -> SeriesView {
+    SeriesView {
+        package: identity.0.clone(),
+        target: identity.1.clone(),
+        name: identity.2.clone(),
+        unit: unit.to_owned(),
+        hosts: Vec::new(),
+        paired: Vec::new(),
+    }
+}
+
+fn label(rev: &str, commit: &str, dirty: bool) -> String {
+    let short = commit.get(..10).unwrap_or(commit);
+    format!("{rev} ({short}{})", if dirty { ", dirty" } else { "" })
+}
+
+fn host_series(host: &str, rows: &[&MeasurementRow]) -> HostSeries {
+    let mut points: Vec<PointView> = Vec::new();
+    let mut before: Option<&MeasurementRow> = None;
+    for row in rows {
+        let Some(result) = &row.result else { continue };
+        let same_toolchain = before.is_none_or(|b| b.toolchain.key == row.toolchain.key);
+        let change = before
+            .filter(|_| same_toolchain)
+            .and_then(|b| b.result.as_ref())
+            .map(|b| result.estimate / b.estimate - 1.0)
+            .filter(|c| c.is_finite());
+        points.push(PointView {
+            commit: row.revision.commit.clone(),
+            short: row.revision.commit.get(..10).unwrap_or(&row.revision.commit).to_owned(),
+            subject: row.revision.subject.clone(),
+            author_time: utc(row.revision.author_time),
+            dirty: row.dirty_digest.is_some(),
+            value_ns: result.estimate,
+            low: result.interval.map(|i| i.0),
+            high: result.interval.map(|i| i.1),
+            change_to_previous: change,
+            same_toolchain,
+            toolchain_summary: row.toolchain.summary.clone(),
+            launches: result.launches,
+            verdict_note: (result.stop == "budget" || result.stop == "interrupted")
+                .then(|| format!("stopped early: {}", result.stop)),
+        });
+        before = Some(row);
+    }
+    HostSeries {
+        host_key: host.to_owned(),
+        host_summary: rows.first().map_or(String::new(), |r| r.host.summary.clone()),
+        points,
+    }
+}
+
+fn write_page(view: &HistoryView, file: &PathBuf) -> Result<(), Failure> {
+    let page = nbench_templates::history_page(view)
+        .map_err(|error| Failure::new(Exit::Publish, format!("render the page: {error}")))?;
+    if let Some(parent) = file.parent() {
+        // An existing directory is fine; anything else shows when the file is written.
+        let _ = std::fs::create_dir_all(parent);
+    }
+    std::fs::write(file, page).map_err(|error| {
+        Failure::new(Exit::Publish, format!("cannot write `{}`: {error}", file.display()))
+            .hint("`--html=FILE` names another place")
+    })
+}
+
+fn json(term: &mut Term, view: &HistoryView) {
+    for series in &view.benchmarks {
+        for host in &series.hosts {
+            for point in &host.points {
+                term.json(&serde_json::json!({
+                    "type": "point",
+                    "package": series.package,
+                    "target": series.target,
+                    "benchmark": series.name,
+                    "unit": series.unit,
+                    "host": host.host_key,
+                    "commit": point.commit,
+                    "dirty": point.dirty,
+                    "estimate": point.value_ns,
+                    "low": point.low,
+                    "high": point.high,
+                    "change_to_previous": point.change_to_previous,
+                    "same_toolchain": point.same_toolchain,
+                    "launches": point.launches,
+                }));
+            }
+        }
+        for paired in &series.paired {
+            term.json(&serde_json::json!({
+                "type": "paired",
+                "package": series.package,
+                "target": series.target,
+                "benchmark": series.name,
+                "reference": paired.reference,
+                "contender": paired.contender,
+                "change": paired.change,
+                "low": paired.low,
+                "high": paired.high,
+                "verdict": paired.verdict,
+                "when": paired.when,
+            }));
+        }
+    }
+}
+
+fn text(term: &mut Term, view: &HistoryView) {
+    for series in &view.benchmarks {
+        let title = format!("{}/{}  {}", series.package, series.target, series.name);
+        let title = term.paint(Tone::Strong, &title);
+        term.line(&title);
+        for host in &series.hosts {
+            if view.hosts.len() > 1 || series.hosts.len() > 1 {
+                let text = term.paint(Tone::Faint, &format!("  on {}", host.host_summary));
+                term.line(&text);
+            }
+            for point in &host.points {
+                let interval = match (point.low, point.high) {
+                    (Some(low), Some(high)) => format!("[{} .. {}]", duration(low), duration(high)),
+                    _ => "no interval".to_owned(),
+                };
+                let change = match point.change_to_previous {
+                    Some(change) => percent(change),
+                    None if !point.same_toolchain => "other toolchain".to_owned(),
+                    None => String::new(),
+                };
+                let dirty = if point.dirty { "+dirty" } else { "" };
+                let subject: String = point.subject.chars().take(48).collect();
+                term.line(&format!(
+                    "  {:<16} {:>9}  {:<24} {:>16}  {subject}",
+                    format!("{}{dirty}", point.short),
+                    duration(point.value_ns),
+                    interval,
+                    change,
+                ));
+            }
+        }
+        for paired in &series.paired {
+            let change = paired.change.map_or(String::new(), percent);
+            term.line(&format!(
+                "  paired: {} against {}: {} {change}",
+                paired.contender, paired.reference, paired.verdict
+            ));
+        }
+    }
+    let note = "changes between points are not paired: runs at different times differ by the machine too; `cargo nbench ab` compares";
+    term.note(note);
+}
