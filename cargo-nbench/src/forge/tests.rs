@@ -204,6 +204,12 @@ fn another_bot_with_the_marker_is_never_deleted() {
     assert_eq!(posted, Ok(Posted::Edited { url: url(own) }));
     let state = stub.state();
     assert_eq!(state.comments.len(), 2);
+    // Not even tried: some tokens may delete what others wrote.
+    let deletions = state.calls().into_iter().filter(|call| call.starts_with("DELETE"));
+    assert_eq!(
+        deletions.collect::<Vec<_>>(),
+        ["DELETE /api/v3/repos/acme/widget/issues/comments/1003"]
+    );
     assert_eq!(state.body_of(other), Some(body("other").as_str()));
 }
 
