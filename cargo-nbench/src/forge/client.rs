@@ -129,8 +129,10 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     /// A client that waits by calling `pause`. Nothing is sent yet.
     pub(super) fn new(forge: &'a Forge, pause: &'a dyn Fn(Duration)) -> Result<Self, Failure> {
-        let origin = Origin::of(&forge.base).ok_or_else(|| {
-            Failure::new(Exit::Publish, format!("understand the API address `{}`", forge.base))
+        // The address is not repeated: it may hold a password.
+        let plain = Some(&forge.base).filter(|base| !base.contains(['?', '#']));
+        let origin = plain.and_then(|base| Origin::of(base)).ok_or_else(|| {
+            Failure::new(Exit::Publish, "understand GITHUB_API_URL: it is no plain http address")
                 .hint("set GITHUB_API_URL to an address such as `https://api.github.com`")
         })?;
         let mut config = Agent::config_builder()
