@@ -288,8 +288,10 @@ fn parse_share(text: &str) -> Result<f64, String> {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
     };
-    let value: f64 =
-        number.trim().parse().map_err(|_| format!("`{text}` is neither a fraction nor a percentage"))?;
+    let value: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is neither a fraction nor a percentage"))?;
     let share = value / scale;
     if (0.0..1.0).contains(&share) {
         Ok(share)

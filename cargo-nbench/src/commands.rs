@@ -127,9 +127,7 @@ pub fn describe_toolchain(
     }
 }
 
-fn components(
-    facts: &std::collections::BTreeMap<String, crate::fingerprint::Component>,
-) -> String {
+fn components(facts: &std::collections::BTreeMap<String, crate::fingerprint::Component>) -> String {
     let facts: serde_json::Map<String, serde_json::Value> =
         facts.iter().map(|(name, fact)| (name.clone(), fact.to_string().into())).collect();
     serde_json::Value::Object(facts).to_string()
@@ -139,7 +137,8 @@ fn components(
 pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
     let failure = |error: &str| Failure::new(Exit::NothingSelected, error);
     if filtered {
-        return failure("no benchmark matches the filter").hint("`cargo nbench list` shows all ids");
+        return failure("no benchmark matches the filter")
+            .hint("`cargo nbench list` shows all ids");
     }
     match skipped {
         [] => failure("no bench target found").hint(
@@ -152,12 +151,7 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
 
 /// The exit code of a finished run; when several apply the first of store, benchmark failure, gate,
 /// missing verdict wins.
-pub fn exit_of(
-    summary: &Summary,
-    store_trouble: bool,
-    gate: bool,
-    require_verdict: bool,
-) -> Exit {
+pub fn exit_of(summary: &Summary, store_trouble: bool, gate: bool, require_verdict: bool) -> Exit {
     if summary.interrupted {
         Exit::Interrupted
     } else if store_trouble {

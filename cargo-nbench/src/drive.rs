@@ -218,8 +218,7 @@ pub fn drive(
         launch_cost = began.elapsed().as_secs_f64();
         driver.sink.expect(expected_launches(lanes));
     }
-    let reason =
-        if interrupt::requested() { StopReason::Interrupted } else { StopReason::Budget };
+    let reason = if interrupt::requested() { StopReason::Interrupted } else { StopReason::Budget };
     for lane in lanes.iter_mut() {
         lane.stop(reason, driver.sink);
     }
@@ -258,11 +257,16 @@ fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f
         let Some(counts) = task.trial.calibration() else { continue };
         warm += counts.round_spent * counts.warmup_rounds as f64 / 1e9;
         let spent = counts.round_spent * counts.rounds as f64 / 1e9;
-        if counts.slow { slow += spent } else { rounds += spent }
+        if counts.slow {
+            slow += spent
+        } else {
+            rounds += spent
+        }
         first = first.max(task.trial.span().0);
     }
     // A process start with its hello takes about 20 ms per side.
-    let starts = 0.02 * lanes.iter().map(|l| l.programs.len() * l.walks.len()).sum::<usize>() as f64;
+    let starts =
+        0.02 * lanes.iter().map(|l| l.programs.len() * l.walks.len()).sum::<usize>() as f64;
     let fixed = warm + slow + starts;
     let left = budget.saturating_sub(pilot).as_secs_f64();
     let cost = |share: f64| fixed + share * rounds;
@@ -427,10 +431,8 @@ impl Driver<'_> {
         order.shuffle(&mut self.random);
         let mut started = Vec::new();
         for &side in &order {
-            let luck = Luck {
-                padding: self.random.random_range(0..MAX_PADDING),
-                pinned: !lane.unpinned,
-            };
+            let luck =
+                Luck { padding: self.random.random_range(0..MAX_PADDING), pinned: !lane.unpinned };
             match self.starter.start(&lane.programs[side], luck, &interrupted) {
                 Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
                 Err(error) => return Err((side, (error.message, String::new()))),

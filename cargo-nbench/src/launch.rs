@@ -213,7 +213,8 @@ impl Worker {
 
     fn end_group(&self) {
         // The group outlives its leader when the benchmark started processes of its own.
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        if let Some(group) =
+            i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
         {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }

@@ -351,16 +351,35 @@ mod tests {
     fn field_names_are_stable() {
         let text = serde_json::to_string(&Line::Comparison(Comparison::default())).unwrap();
         for name in [
-            "\"type\":\"comparison\"", "\"package\"", "\"target\"", "\"benchmark\"", "\"reference\"",
-            "\"contender\"", "\"change\"", "\"low\"", "\"high\"", "\"confidence\"", "\"verdict\"",
-            "\"threshold\"", "\"pairs\"", "\"launches\"", "\"smallest\"",
+            "\"type\":\"comparison\"",
+            "\"package\"",
+            "\"target\"",
+            "\"benchmark\"",
+            "\"reference\"",
+            "\"contender\"",
+            "\"change\"",
+            "\"low\"",
+            "\"high\"",
+            "\"confidence\"",
+            "\"verdict\"",
+            "\"threshold\"",
+            "\"pairs\"",
+            "\"launches\"",
+            "\"smallest\"",
         ] {
             assert!(text.contains(name), "{name} in {text}");
         }
         let text = serde_json::to_string(&Line::Measurement(Measurement::default())).unwrap();
         for name in [
-            "\"type\":\"measurement\"", "\"unit\"", "\"estimate\"", "\"low\"", "\"high\"",
-            "\"confidence\"", "\"samples\"", "\"iters_per_sample\"", "\"stop\"",
+            "\"type\":\"measurement\"",
+            "\"unit\"",
+            "\"estimate\"",
+            "\"low\"",
+            "\"high\"",
+            "\"confidence\"",
+            "\"samples\"",
+            "\"iters_per_sample\"",
+            "\"stop\"",
         ] {
             assert!(text.contains(name), "{name} in {text}");
         }

@@ -101,9 +101,8 @@ mod tests {
         let before = sched_getaffinity(None).unwrap();
         let seen = |pinned| {
             let placement = Placement::choose();
-            let output = placement.spawning(pinned, || {
-                std::process::Command::new("nproc").output().unwrap().stdout
-            });
+            let output = placement
+                .spawning(pinned, || std::process::Command::new("nproc").output().unwrap().stdout);
             String::from_utf8(output).unwrap().trim().parse::<usize>().unwrap()
         };
         assert_eq!(seen(true), 1);

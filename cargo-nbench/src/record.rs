@@ -260,7 +260,12 @@ pub fn small(count: usize) -> u32 {
 }
 
 /// The last launch of a comparison, as the store has it.
-pub fn paired_launch(index: usize, launch: &PairedLaunch, contender: usize, iters: u64) -> Option<ComparisonLaunch> {
+pub fn paired_launch(
+    index: usize,
+    launch: &PairedLaunch,
+    contender: usize,
+    iters: u64,
+) -> Option<ComparisonLaunch> {
     let estimate = launch.estimates.get(contender - 1).copied().flatten()?;
     let lead = launch
         .rounds
@@ -282,7 +287,11 @@ pub fn paired_launch(index: usize, launch: &PairedLaunch, contender: usize, iter
 }
 
 /// A measurement as a line.
-pub fn measurement_line(key: &Key, trial: &Measure, throughput: Option<&Throughput>) -> Option<Measurement> {
+pub fn measurement_line(
+    key: &Key,
+    trial: &Measure,
+    throughput: Option<&Throughput>,
+) -> Option<Measurement> {
     let estimate = trial.estimate()?;
     Some(Measurement {
         package: key.package.clone(),

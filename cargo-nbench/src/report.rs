@@ -146,7 +146,8 @@ fn failure(term: &Term, f: &FailureLine) -> String {
     let label = term.paint(Tone::Bad, &format!("{:<12}", "failed"));
     let title = term.paint(Tone::Strong, &heading(&f.package, &f.target, what));
     let side = f.side.as_ref().map_or(String::new(), |s| format!(" at {s}"));
-    let mut text = format!("{label} {title}{side}\n{:13}{}", "", f.error.replace('\n', "\n             "));
+    let mut text =
+        format!("{label} {title}{side}\n{:13}{}", "", f.error.replace('\n', "\n             "));
     for line in f.stderr_tail.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev() {
         text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Faint, &format!("| {line}"))));
     }
@@ -170,7 +171,10 @@ fn unmatched(u: &Unmatched) -> String {
 
 fn not_measurable(term: &Term, n: &NotMeasurable) -> String {
     let label = term.paint(Tone::Doubt, &format!("{:<12}", "not measured"));
-    format!("{label} {}/{} does not compile at {}\n{:13}{}", n.package, n.target, n.rev, "", n.reason)
+    format!(
+        "{label} {}/{} does not compile at {}\n{:13}{}",
+        n.package, n.target, n.rev, "", n.reason
+    )
 }
 
 fn summary(term: &Term, s: &Summary) -> String {

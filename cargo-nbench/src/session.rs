@@ -42,7 +42,7 @@ pub struct Session<'t> {
 impl<'t> Session<'t> {
     /// A session that has said nothing yet.
     pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
-        let mut session = Session {
+        let session = Session {
             term,
             recorder,
             sides,
@@ -71,7 +71,14 @@ impl<'t> Session<'t> {
     }
 
     /// Says that both sides of a benchmark are the same code.
-    pub fn identical(&mut self, package: &str, target: &str, benchmark: &str, tags: &[String], threshold: f64) {
+    pub fn identical(
+        &mut self,
+        package: &str,
+        target: &str,
+        benchmark: &str,
+        tags: &[String],
+        threshold: f64,
+    ) {
         for contender in 1..self.sides.revisions.len() {
             let key = Key {
                 package: package.to_owned(),
@@ -95,7 +102,13 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 tags,
-                |run, benchmark| NewComparison { run, benchmark, reference, contender: other, threshold },
+                |run, benchmark| NewComparison {
+                    run,
+                    benchmark,
+                    reference,
+                    contender: other,
+                    threshold,
+                },
                 None,
             );
             self.recorder.comparison_result(&key, &line);
@@ -195,7 +208,13 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 &at.offer.tags,
-                |run, benchmark| NewComparison { run, benchmark, reference, contender: other, threshold },
+                |run, benchmark| NewComparison {
+                    run,
+                    benchmark,
+                    reference,
+                    contender: other,
+                    threshold,
+                },
                 Some(&row),
             );
         }

@@ -60,7 +60,11 @@ pub struct Wish<'w> {
 ///
 /// # Errors
 /// When a checkout or a build fails; the message names the revision.
-pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> Result<Sides, Failure> {
+pub fn build_sides(
+    term: &mut Term,
+    wish: &Wish<'_>,
+    revisions: &[Revision],
+) -> Result<Sides, Failure> {
     let slots = Slots::open(wish.repository)?;
     let distinct = distinct_trees(revisions);
     let mut trees: Vec<&Revision> = Vec::new();
@@ -71,7 +75,11 @@ pub fn build_sides(term: &mut Term, wish: &Wish<'_>, revisions: &[Revision]) -> 
         }
     }
     let toolchain = resolve_toolchain(wish.here);
-    let probe = BuildContext { toolchain: toolchain.clone(), cap_lints: true, ..BuildContext::new(wish.here) };
+    let probe = BuildContext {
+        toolchain: toolchain.clone(),
+        cap_lints: true,
+        ..BuildContext::new(wish.here)
+    };
     let mut flags = flags_digest(&probe, wish.options);
     if wish.overlay {
         flags.push_str("-overlay");

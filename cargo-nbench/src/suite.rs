@@ -76,7 +76,8 @@ impl Listed {
                 ));
             }
             for offer in listing.offers.iter().filter(|o| filter.matches(&o.id)) {
-                if self.listings.iter().any(|other| !other.offers.iter().any(|o| o.id == offer.id)) {
+                if self.listings.iter().any(|other| !other.offers.iter().any(|o| o.id == offer.id))
+                {
                     lines.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),
@@ -156,9 +157,9 @@ impl Listed {
                 }]
             }
             // Across revisions each case is a benchmark of its own.
-            (_, cases) => (0..cases.max(1))
-                .filter_map(|case| self.across(offer, case, plan))
-                .collect(),
+            (_, cases) => {
+                (0..cases.max(1)).filter_map(|case| self.across(offer, case, plan)).collect()
+            }
         }
     }
 
@@ -239,7 +240,8 @@ mod tests {
 
     #[test]
     fn two_sides_pair_equal_cases_wherever_they_stand() {
-        let both = listed(&[&[("s", &["x", "y"]), ("old", &[])], &[("new", &[]), ("s", &["y", "z"])]]);
+        let both =
+            listed(&[&[("s", &["x", "y"]), ("old", &[])], &[("new", &[]), ("s", &["y", "z"])]]);
         let (lane, _) = both.lane(&Filter::default(), &Plan::default());
         let lane = lane.unwrap();
         assert_eq!(lane.units.len(), 1);

@@ -207,7 +207,8 @@ impl Term {
             return;
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}, {elapsed}  {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}, {elapsed}  {wide_msg}")
+        {
             bar.set_style(style);
         }
         bar.set_prefix(what.to_owned());

@@ -38,7 +38,9 @@ pub mod single;
 pub mod stats;
 pub mod stop;
 
-pub use nbench::{Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError};
+pub use nbench::{
+    Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind,
+};
 pub use paired::{ChangeInterval, Compare, Judgement, Verdict, compare, judge};
 pub use plan::{Batching, Looks, Plan};
 pub use single::{Estimate, Measure, measure};

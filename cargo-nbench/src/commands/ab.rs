@@ -79,8 +79,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         },
     );
     let labels: Vec<String> = recorded.iter().map(|r| r.label.clone()).collect();
-    let mut session =
-        Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
+    let mut session = Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
     session.say(Line::Context(Context {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: "ab".to_owned(),
@@ -179,11 +178,10 @@ fn choose(
             let (reference, why) = repository.default_reference()?;
             Ok((vec![reference, repository.working_tree()?], Some(why)))
         }
-        [word] if word == TREE => Err(Failure::new(
-            Exit::Usage,
-            "`@tree` alone names the contender, not a reference",
-        )
-        .hint("name a reference first: `cargo nbench ab HEAD~1 @tree`")),
+        [word] if word == TREE => {
+            Err(Failure::new(Exit::Usage, "`@tree` alone names the contender, not a reference")
+                .hint("name a reference first: `cargo nbench ab HEAD~1 @tree`"))
+        }
         [word] => Ok((vec![one(word)?, repository.working_tree()?], None)),
         many if many.len() > MOST => Err(Failure::new(
             Exit::Usage,

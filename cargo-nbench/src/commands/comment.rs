@@ -33,7 +33,8 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
     let body = nbench_templates::comment(&view)
         .map_err(|error| Failure::new(Exit::Publish, format!("render the comment: {error}")))?;
     term.verbatim(&body);
-    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| args.post && !p.is_empty())
+    if let Some(path) =
+        std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| args.post && !p.is_empty())
     {
         if let Err(error) = append(Path::new(&path), &body) {
             term.warn(&format!("the step summary cannot be written: {error}"));
@@ -256,7 +257,8 @@ fn method(comparisons: &[&Comparison]) -> String {
     };
     let launches = measured.iter().map(|c| c.launches).max().unwrap_or(0);
     let pairs: usize = measured.iter().map(|c| c.pairs).sum();
-    let confidence = first.confidence.map_or("unknown".to_owned(), |c| format!("{:.0} %", 100.0 * c));
+    let confidence =
+        first.confidence.map_or("unknown".to_owned(), |c| format!("{:.0} %", 100.0 * c));
     format!(
         "both revisions ran alternately: {pairs} pairs in up to {launches} launches of fresh processes, {confidence} intervals over launches, changes up to {:.1} % are not called",
         100.0 * first.threshold

@@ -30,8 +30,7 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
         }
         _ => store_failure(&e),
     })?;
-    let measurements =
-        store.measurements(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
+    let measurements = store.measurements(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
     let comparisons = store.comparisons(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
     let order = Order::of(&root, args.commits);
     let view = view(&root, &path, &measurements, &comparisons, &order);

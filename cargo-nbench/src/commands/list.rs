@@ -22,8 +22,13 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let options = build_options(&args.build);
     let workspace = load(here, &options)?;
-    let built =
-        build_selected(term, &workspace, &options, &BuildContext::new(here), "building benchmarks")?;
+    let built = build_selected(
+        term,
+        &workspace,
+        &options,
+        &BuildContext::new(here),
+        "building benchmarks",
+    )?;
     for line in &built.skipped {
         report::print(term, line);
     }
@@ -59,7 +64,11 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
             } else if offer.cases.is_empty() {
                 term.line(&format!("{package}/{target}  {}", offer.id));
             } else {
-                term.line(&format!("{package}/{target}  {}  ({})", offer.id, offer.cases.join(", ")));
+                term.line(&format!(
+                    "{package}/{target}  {}  ({})",
+                    offer.id,
+                    offer.cases.join(", ")
+                ));
             }
         }
     }

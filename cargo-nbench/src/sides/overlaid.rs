@@ -70,7 +70,12 @@ pub fn build_overlaid(term: &mut Term, request: &Request<'_>) -> Result<Made, Fa
                 return Err(failure);
             }
             for target in &own {
-                made.not_measurable.push(not_measurable(request, package, &target.target, &failure.error));
+                made.not_measurable.push(not_measurable(
+                    request,
+                    package,
+                    &target.target,
+                    &failure.error,
+                ));
             }
         }
     }
@@ -137,7 +142,9 @@ fn one(
     term.end_progress();
     for target in built? {
         match target {
-            BuiltTarget::Ready(executable) => made.built.executables.push(overlay.adopt(*executable)),
+            BuiltTarget::Ready(executable) => {
+                made.built.executables.push(overlay.adopt(*executable))
+            }
             BuiltTarget::Skipped { target, reason, .. } => {
                 made.built.skipped.push(Line::Skipped(Skipped {
                     package: package.to_owned(),
