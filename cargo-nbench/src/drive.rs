@@ -71,9 +71,9 @@ pub struct Pick {
 #[derive(Debug)]
 pub enum Trial {
     /// Measures one subject.
-    Measure(Measure),
+    Measure(Box<Measure>),
     /// Compares several with the first.
-    Compare(Compare),
+    Compare(Box<Compare>),
 }
 
 impl Trial {
@@ -258,9 +258,9 @@ fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f
         warm += counts.round_spent * counts.warmup_rounds as f64 / 1e9;
         let spent = counts.round_spent * counts.rounds as f64 / 1e9;
         if counts.slow {
-            slow += spent
+            slow += spent;
         } else {
-            rounds += spent
+            rounds += spent;
         }
         first = first.max(task.trial.span().0);
     }
@@ -455,7 +455,7 @@ impl Driver<'_> {
         let id = &lane.units[unit].offer.id;
         for &side in &crew.order {
             if std::mem::take(&mut crew.standing[side]) {
-                crew.peers[side].borrow_mut().next().map_err(|e| (side, e))?;
+                crew.peers[side].borrow_mut().proceed().map_err(|e| (side, e))?;
             }
             match move_to(&crew.peers[side], id) {
                 Arrival::There => crew.standing[side] = true,

@@ -123,13 +123,13 @@ fn comparison(term: &Term, c: &Comparison) -> String {
     };
     let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
     let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
-    if let Some(smallest) = c.smallest {
-        if c.verdict == "inconclusive" {
-            detail.push_str(&format!(
-                "; this run could see changes of {} or more",
-                percent(smallest).trim_start_matches('+')
-            ));
-        }
+    if let Some(smallest) = c.smallest
+        && c.verdict == "inconclusive"
+    {
+        detail.push_str(&format!(
+            "; this run could see changes of {} or more",
+            percent(smallest).trim_start_matches('+')
+        ));
     }
     if c.stop != "decided" {
         detail.push_str(&format!("; stopped: {}", c.stop));

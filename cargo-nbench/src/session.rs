@@ -112,7 +112,7 @@ impl<'t> Session<'t> {
                 None,
             );
             self.recorder.comparison_result(&key, &line);
-            self.say(Line::Comparison(line));
+            self.say(Line::Comparison(Box::new(line)));
         }
     }
 
@@ -133,11 +133,11 @@ impl<'t> Session<'t> {
     fn subject(&self, at: At<'_>, task: &Task, subject: usize) -> (Rev, Side) {
         let pick = task.picks[subject];
         let (mut rev, mut side) = (self.rev(pick.side), self.side(pick.side));
-        if is_between_cases(task) {
-            if let Some(case) = at.offer.cases.get(pick.case) {
-                rev.rev.clone_from(case);
-                side.label.clone_from(case);
-            }
+        if is_between_cases(task)
+            && let Some(case) = at.offer.cases.get(pick.case)
+        {
+            rev.rev.clone_from(case);
+            side.label.clone_from(case);
         }
         (rev, side)
     }
@@ -160,7 +160,7 @@ impl<'t> Session<'t> {
 
     fn store_measurement(&mut self, at: At<'_>, task: &Task) {
         let Trial::Measure(trial) = &task.trial else { return };
-        let Some((index, launch)) = trial.launches().iter().enumerate().last() else { return };
+        let Some((index, launch)) = trial.launches().iter().enumerate().next_back() else { return };
         let iters = trial.calibration().and_then(|c| c.iters.first().copied()).unwrap_or(1);
         let row = MeasurementLaunch {
             launch: small(index + 1),
@@ -197,7 +197,7 @@ impl<'t> Session<'t> {
 
     fn store_comparison(&mut self, at: At<'_>, task: &Task) {
         let Trial::Compare(trial) = &task.trial else { return };
-        let Some((index, launch)) = trial.launches().iter().enumerate().last() else { return };
+        let Some((index, launch)) = trial.launches().iter().enumerate().next_back() else { return };
         for contender in 1..task.picks.len() {
             let iters = trial.calibration().map_or(1, |c| c.iters[contender]);
             let Some(row) = paired_launch(index + 1, launch, contender, iters) else { continue };
@@ -336,7 +336,7 @@ impl Sink for Session<'_> {
                     let (other, _) = self.subject(at, task, contender);
                     let line = comparison_line(&key, trial, reference, other);
                     self.recorder.comparison_result(&key, &line);
-                    self.say(Line::Comparison(line));
+                    self.say(Line::Comparison(Box::new(line)));
                 }
             }
         }

@@ -141,7 +141,10 @@ impl Listed {
             (1, 0 | 1) => vec![Task {
                 name: offer.id.clone(),
                 picks: vec![Pick { side: 0, case: 0 }],
-                trial: Trial::Measure(Measure::new(self.seed_name(&offer.id), plan.clone())),
+                trial: Trial::Measure(Box::new(Measure::new(
+                    self.seed_name(&offer.id),
+                    plan.clone(),
+                ))),
             }],
             // Cases compared with each other: different implementations, so equal time; the
             // reference comes first.
@@ -153,7 +156,11 @@ impl Listed {
                 vec![Task {
                     name: offer.id.clone(),
                     picks: order.iter().map(|case| Pick { side: 0, case: *case }).collect(),
-                    trial: Trial::Compare(Compare::new(self.seed_name(&offer.id), cases, plan)),
+                    trial: Trial::Compare(Box::new(Compare::new(
+                        self.seed_name(&offer.id),
+                        cases,
+                        plan,
+                    ))),
                 }]
             }
             // Across revisions each case is a benchmark of its own.
@@ -184,7 +191,7 @@ impl Listed {
             .collect();
         let picks = picks?;
         let trial = Compare::new(self.seed_name(&name), picks.len(), plan.clone());
-        Some(Task { name, picks, trial: Trial::Compare(trial) })
+        Some(Task { name, picks, trial: Trial::Compare(Box::new(trial)) })
     }
 
     /// The name that seeds a schedule: equal ids of different targets must not share orders.

@@ -25,7 +25,7 @@ fn location(suite: &mut Suite) {
         let ratios = estimates(pairs);
         group.throughput(Throughput::Elements(pairs as u64));
         group.bench_with(("pairs", pairs), &ratios, |b, ratios| {
-            b.iter(|| trimmed_mean(ratios, 0.2))
+            b.iter(|| trimmed_mean(ratios, 0.2));
         });
     }
 }

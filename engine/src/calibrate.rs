@@ -143,10 +143,14 @@ fn size(
     let per_subject = (round_spent / wall.len().max(1) as f64).max(1.0);
     let warmup_rounds = (plan.warmup.as_nanos() as f64 / per_subject).ceil().max(1.0) as usize;
     let affordable = (plan.launch_time.as_nanos() as f64 / round_spent.max(1.0)).floor() as usize;
+    let rounds = affordable.clamp(plan.min_rounds, plan.max_rounds);
+    // Whole blocks of the schedule, so that every subject leads equally often in each launch.
+    let block = Schedule::new(wall.len(), 0).block_length();
+    let rounds = if rounds > block { rounds - rounds % block } else { rounds };
     Calibration {
         iters,
         warmup_rounds,
-        rounds: affordable.clamp(plan.min_rounds, plan.max_rounds),
+        rounds,
         per_operation: wall.to_vec(),
         round_spent,
         slow: false,
@@ -210,8 +214,8 @@ mod tests {
         let plan = Plan::default();
         let got = calibrate(&mut [&mut fast, &mut slow], &plan, SLICE, 1).unwrap();
         assert_eq!(got.iters, vec![10_000, 10_000]);
-        // A round costs 1 + 2 ms, so 160 ms hold 53 rounds.
-        assert_eq!(got.rounds, 53);
+        // A round costs 1 + 2 ms, so 160 ms hold 53 rounds, 52 of them balanced.
+        assert_eq!(got.rounds, 52);
         assert_eq!(fast.iterations(), slow.iterations());
     }
 

@@ -332,10 +332,10 @@ impl Compare {
     /// Reduces the rounds of later launches to fit a budget; never below the plan's minimum.
     pub fn limit_rounds(&mut self, rounds: usize) {
         let least = self.plan.min_rounds;
-        if let Some(calibration) = &mut self.calibration {
-            if !calibration.slow {
-                calibration.rounds = rounds.clamp(least, calibration.rounds.max(least));
-            }
+        let block = self.schedule.block_length();
+        if let Some(calibration) = self.calibration.as_mut().filter(|c| !c.slow) {
+            let rounds = rounds.clamp(least, calibration.rounds.max(least));
+            calibration.rounds = if rounds > block { rounds - rounds % block } else { rounds };
         }
     }
 

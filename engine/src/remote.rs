@@ -145,7 +145,7 @@ impl<'i> Peer<'i> {
     ///
     /// # Errors
     /// When the worker is gone.
-    pub fn next(&mut self) -> Result<(), SubjectError> {
+    pub fn proceed(&mut self) -> Result<(), SubjectError> {
         self.send(&FromDriver::Next)
     }
 
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(samples[0].axes.cpu.value(), None);
         assert_eq!(samples[1].axes.cpu.value(), Some(90.0));
         assert_eq!(samples[1].axes.thread_cpu, Reading::unavailable("no"));
-        peer.borrow_mut().next().unwrap();
+        peer.borrow_mut().proceed().unwrap();
         assert_eq!(peer.borrow_mut().reach().unwrap(), Reached::Done);
         drop(peer);
         assert_eq!(thread.join().unwrap(), ["batch case=0 iters=3 count=2", "next"]);

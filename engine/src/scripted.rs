@@ -44,10 +44,10 @@ impl Subject for Scripted {
     fn sample(&mut self, iters: Iters, count: usize) -> Result<Vec<Sample>, SubjectError> {
         let mut samples = Vec::with_capacity(count);
         for _ in 0..count {
-            if let Some((message, good)) = &self.fail {
-                if self.position >= *good {
-                    return Err(SubjectError::failed(message.clone()));
-                }
+            if let Some((message, good)) = &self.fail
+                && self.position >= *good
+            {
+                return Err(SubjectError::failed(message.clone()));
             }
             let cost = self.script.get(self.position % self.script.len().max(1)).copied();
             self.position += 1;

@@ -196,10 +196,10 @@ impl Measure {
     /// Reduces the samples of later launches to fit a budget; never below the plan's minimum.
     pub fn limit_rounds(&mut self, rounds: usize) {
         let least = self.plan.min_rounds;
-        if let Some(calibration) = &mut self.calibration {
-            if !calibration.slow {
-                calibration.rounds = rounds.clamp(least, calibration.rounds.max(least));
-            }
+        if let Some(calibration) = &mut self.calibration
+            && !calibration.slow
+        {
+            calibration.rounds = rounds.clamp(least, calibration.rounds.max(least));
         }
     }
 

@@ -35,10 +35,9 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
     term.verbatim(&body);
     if let Some(path) =
         std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| args.post && !p.is_empty())
+        && let Err(error) = append(Path::new(&path), &body)
     {
-        if let Err(error) = append(Path::new(&path), &body) {
-            term.warn(&format!("the step summary cannot be written: {error}"));
-        }
+        term.warn(&format!("the step summary cannot be written: {error}"));
     }
     if args.post {
         let env = |name: &str| std::env::var(name).ok();
@@ -107,7 +106,7 @@ fn stored(args: &CommentArgs) -> Result<Vec<Line>, Failure> {
         .and_then(|aside| serde_json::from_value(aside).ok())
         .unwrap_or_default();
     for row in store.comparisons_of_run(run.id).map_err(store_error)? {
-        lines.extend(stored_comparison(&row).map(Line::Comparison));
+        lines.extend(stored_comparison(&row).map(|c| Line::Comparison(Box::new(c))));
     }
     for failure in store.failures(run.id).map_err(store_error)? {
         lines.push(Line::Failure(FailureLine {
@@ -134,7 +133,7 @@ fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
     let comparisons: Vec<&Comparison> = lines
         .iter()
         .filter_map(|line| match line {
-            Line::Comparison(c) => Some(c),
+            Line::Comparison(c) => Some(c.as_ref()),
             _ => None,
         })
         .collect();

@@ -143,7 +143,7 @@ fn one(
     for target in built? {
         match target {
             BuiltTarget::Ready(executable) => {
-                made.built.executables.push(overlay.adopt(*executable))
+                made.built.executables.push(overlay.adopt(*executable));
             }
             BuiltTarget::Skipped { target, reason, .. } => {
                 made.built.skipped.push(Line::Skipped(Skipped {
