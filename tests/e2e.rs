@@ -1,0 +1,28 @@
+//! The real binary, end to end, in throw-away repositories with real bench targets. It knows the
+//! command line, the JSON lines, exit codes and tables of the store, and no inside of any crate.
+
+mod support;
+
+#[path = "e2e/compare.rs"]
+mod compare;
+#[path = "e2e/fixture.rs"]
+mod fixture;
+#[path = "e2e/interrupt.rs"]
+mod interrupt;
+#[path = "e2e/measure.rs"]
+mod measure;
+#[path = "e2e/refusal.rs"]
+mod refusal;
+#[path = "e2e/results.rs"]
+mod results;
+
+/// A comparison that says as much as one early look can.
+const AB: [&str; 5] = ["ab", "--preset", "quick", "--format", "json"];
+
+/// A measurement of the least launches.
+const RUN: [&str; 5] = ["run", "--preset", "quick", "--format", "json"];
+
+/// Words of a command followed by more.
+fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [words, more].concat()
+}

@@ -1,0 +1,63 @@
+//! What `ab` cannot do: each reason has its own words, exit code and a hint, and leaves nothing
+//! behind.
+
+use crate::support::Fixture;
+use crate::{AB, with};
+
+#[test]
+fn an_unknown_revision_is_named() {
+    let fixture = Fixture::new();
+    let before = fixture.snapshot();
+    let output = fixture.nbench(&with(&AB, &["no-such-rev"])).exits(2);
+    let output = output.complains(&["no-such-rev", "hint:"]);
+    assert_eq!(output.stdout, "");
+    assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
+    // The only commit has nothing before it to be compared with.
+    fixture.nbench(&AB).exits(2).complains(&["hint:"]);
+}
+
+#[test]
+fn a_shallow_clone_tells_how_to_deepen_it() {
+    let fixture = Fixture::new();
+    fixture.set_work(1200);
+    fixture.commit("More work");
+    let clone = fixture.shallow_clone();
+    clone.nbench(&with(&AB, &["HEAD~1"])).exits(2).complains(&["shallow", "hint:", "git fetch"]);
+}
+
+#[test]
+fn a_side_that_does_not_build_is_named() {
+    let fixture = Fixture::new();
+    fixture.edit("subject/src/lib.rs", "wrapping_mul(", "no_such_method(");
+    fixture.commit("Break it");
+    let before = fixture.snapshot();
+    let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD"])).exits(3);
+    output.complains(&["no_such_method", "HEAD", "hint:"]);
+    assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
+    fixture.edit("subject/src/lib.rs", "no_such_method(", "wrapping_mul(");
+    fixture.commit("Mend it");
+    fixture.nbench(&with(&AB, &["HEAD~1"])).exits(3).complains(&["no_such_method", "HEAD~1"]);
+    assert_eq!(fixture.worktrees(), 1);
+}
+
+#[test]
+fn sides_without_a_common_benchmark_cannot_be_compared() {
+    let fixture = Fixture::new();
+    fixture.edit("subject/benches/work.rs", "\"spin\"", "\"turn\"");
+    fixture.edit("subject/benches/work.rs", "\"table\"", "\"board\"");
+    fixture.commit("Rename everything");
+    let output = fixture.nbench(&with(&AB, &["HEAD~1"])).exits(5);
+    let output = output.complains(&["common", "hint:"]);
+    assert_eq!(output.named("unmatched"), ["board", "spin", "table", "turn"]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_usage_errors() {
+    let fixture = Fixture::new();
+    fixture.nbench(&["ab", "--no-such-flag"]).exits(2).complains(&["--no-such-flag"]);
+    fixture.nbench(&["ab", "--threshold", "2"]).exits(2).complains(&["1%"]);
+    let help = fixture.nbench(&["nbench", "--help"]).exits(0);
+    for word in ["run", "ab", "history", "comment", "130 interrupted"] {
+        assert!(help.stdout.contains(word), "{word} in {}", help.stdout);
+    }
+}

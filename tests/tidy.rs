@@ -1,0 +1,471 @@
+//! The house rules, held over the whole source tree. It reads files and knows no crate; every check
+//! is a function of a path and a text, and is shown to find a planted violation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LONGEST_FILE: usize = 700;
+const LONGEST_MEDIAN: usize = 350;
+
+/// A check of one file: path relative to the repository with `/`, and text. Returns what is wrong.
+type Check = fn(&str, &str) -> Vec<String>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a workspace").to_owned()
+}
+
+/// Every file of the repository that is neither hidden nor built.
+fn files() -> Vec<(String, PathBuf)> {
+    let root = root();
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.starts_with('.') || name == "target" {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let relative =
+                    path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+                found.push((relative, path));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rust_files() -> Vec<(String, String)> {
+    let rust: Vec<(String, String)> = files()
+        .into_iter()
+        .filter(|(name, _)| name.ends_with(".rs"))
+        .map(|(name, path)| (name, fs::read_to_string(path).unwrap()))
+        .collect();
+    assert!(rust.len() > 30, "the walk has lost the sources: {} files", rust.len());
+    rust
+}
+
+fn hold(check: Check) {
+    let wrong: Vec<String> =
+        rust_files().iter().flat_map(|(path, text)| check(path, text)).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Asserts that `check` finds exactly `count` things wrong.
+#[track_caller]
+fn finds(check: Check, path: &str, text: &str, count: usize) {
+    let wrong = check(path, text);
+    assert_eq!(wrong.len(), count, "{path}: {wrong:?}");
+}
+
+fn manifest(crate_dir: &str) -> String {
+    fs::read_to_string(root().join(crate_dir).join("Cargo.toml")).unwrap()
+}
+
+/// Sources of throw-away repositories: programs of their own, to which only the form of a file applies.
+fn is_fixture(path: &str) -> bool {
+    path.starts_with("tests/fixtures/")
+}
+
+fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+// Reading Rust: enough of it to tell code from comments and texts.
+
+/// `text` with comments and the insides of texts blanked; lines stay where they are.
+fn code_only(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut code = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < chars.len() {
+        let end = match chars[at] {
+            '/' if chars.get(at + 1) == Some(&'/') => end_of_line(&chars, at),
+            '/' if chars.get(at + 1) == Some(&'*') => end_of_block(&chars, at),
+            'r' if !follows_word(&chars, at) => end_of_raw(&chars, at),
+            '"' => end_of_text(&chars, at),
+            '\'' => end_of_char(&chars, at),
+            _ => at,
+        };
+        if end == at {
+            code.push(chars[at]);
+            at += 1;
+        } else {
+            code.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
+            at = end;
+        }
+    }
+    code
+}
+
+fn follows_word(chars: &[char], at: usize) -> bool {
+    at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_') && chars[at - 1] != 'b'
+}
+
+fn end_of_line(chars: &[char], at: usize) -> usize {
+    chars[at..].iter().position(|c| *c == '\n').map_or(chars.len(), |length| at + length)
+}
+
+fn end_of_block(chars: &[char], at: usize) -> usize {
+    let (mut depth, mut here) = (0, at);
+    while here < chars.len() {
+        match (chars[here], chars.get(here + 1)) {
+            ('/', Some('*')) => (depth, here) = (depth + 1, here + 2),
+            ('*', Some('/')) => (depth, here) = (depth - 1, here + 2),
+            _ => here += 1,
+        }
+        if depth == 0 {
+            return here;
+        }
+    }
+    here.min(chars.len())
+}
+
+/// End of a raw text that starts at `at`, or `at` when there is none.
+fn end_of_raw(chars: &[char], at: usize) -> usize {
+    let hashes = chars[at + 1..].iter().take_while(|c| **c == '#').count();
+    let open = at + 1 + hashes;
+    if chars.get(open) != Some(&'"') {
+        return at;
+    }
+    let closing: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+    (open + 1..chars.len())
+        .find(|here| chars[*here..].starts_with(&closing))
+        .map_or(chars.len(), |here| here + closing.len())
+}
+
+fn end_of_text(chars: &[char], at: usize) -> usize {
+    let mut here = at + 1;
+    while here < chars.len() {
+        match chars[here] {
+            '\\' => here += 2,
+            '"' => return here + 1,
+            _ => here += 1,
+        }
+    }
+    chars.len()
+}
+
+/// End of a character literal, or `at` for a lifetime.
+fn end_of_char(chars: &[char], at: usize) -> usize {
+    match (chars.get(at + 1), chars.get(at + 2)) {
+        (Some('\\'), _) => (at + 3..chars.len())
+            .find(|here| chars[*here] == '\'')
+            .map_or(chars.len(), |here| here + 1),
+        (Some(_), Some('\'')) => at + 3,
+        _ => at,
+    }
+}
+
+/// Whether `word` stands in `line` with no letter, digit or underscore before it, nor behind it when
+/// it ends with one.
+fn has_word(line: &str, word: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    line.match_indices(word).any(|(at, _)| {
+        let open_end =
+            part(word.chars().next_back()) && part(line[at + word.len()..].chars().next());
+        !part(line[..at].chars().next_back()) && !open_end
+    })
+}
+
+/// A finding for each line of `text` in which one of `words` stands.
+fn lines_with(path: &str, text: &str, words: &[&str]) -> Vec<String> {
+    let found = |line: &str| words.iter().copied().find(|word| has_word(line, word));
+    text.lines()
+        .enumerate()
+        .filter_map(|(at, line)| Some(format!("{path}:{}: `{}`", at + 1, found(line)?)))
+        .collect()
+}
+
+// The checks.
+
+fn opening(path: &str, text: &str) -> Vec<String> {
+    let opens = text.starts_with("//!") || text.starts_with("#![");
+    if opens { Vec::new() } else { vec![format!("{path}: does not open with `//!`")] }
+}
+
+fn length(path: &str, text: &str) -> Vec<String> {
+    let lines = text.lines().count();
+    let long = lines > LONGEST_FILE;
+    if long { vec![format!("{path}: {lines} lines, at most {LONGEST_FILE}")] } else { Vec::new() }
+}
+
+fn names(path: &str, _text: &str) -> Vec<String> {
+    const VAGUE: [&str; 7] = ["utils", "util", "common", "helpers", "core", "types", "manager"];
+    path.split('/')
+        .map(|part| part.strip_suffix(".rs").unwrap_or(part))
+        .filter(|part| VAGUE.contains(part))
+        .map(|part| format!("{path}: `{part}` says nothing about what is in it"))
+        .collect()
+}
+
+/// Roles exist in commands and results only: what measures must not be able to favour a side.
+fn roles(path: &str, text: &str) -> Vec<String> {
+    let blind = path == "harness/src/subject.rs"
+        || path == "harness/src/wire.rs"
+        || path.starts_with("harness/src/wire/")
+        || path == "engine/src/collect.rs"
+        || path == "engine/src/schedule.rs";
+    if !blind {
+        return Vec::new();
+    }
+    let contains = |line: &str| {
+        let lower = line.to_lowercase();
+        lower.contains("baseline") || lower.contains("candidate") || has_word(line, "HEAD")
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| contains(line))
+        .map(|(at, line)| format!("{path}:{}: names a role: {}", at + 1, line.trim()))
+        .collect()
+}
+
+fn printing(path: &str, text: &str) -> Vec<String> {
+    let may = path == "cargo-nbench/src/term.rs"
+        || path == "harness/src/standalone.rs"
+        || path.starts_with("harness/src/standalone/")
+        || is_fixture(path);
+    if may {
+        return Vec::new();
+    }
+    lines_with(path, &code_only(text), &["println!", "eprintln!", "print!", "eprint!"])
+}
+
+fn unsafe_code(path: &str, text: &str) -> Vec<String> {
+    if is_fixture(path) {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let code = code_only(text);
+    let mut wrong = Vec::new();
+    for (at, _) in code.lines().enumerate().filter(|(_, line)| has_word(line, "unsafe")) {
+        let justified = lines[at.saturating_sub(3)..=at].iter().any(|l| l.contains("SAFETY:"));
+        if !path.starts_with("harness/src/probe/") {
+            wrong.push(format!("{path}:{}: unsafe code outside of harness/src/probe", at + 1));
+        } else if !justified {
+            wrong.push(format!("{path}:{}: no `SAFETY:` comment in the 3 lines above", at + 1));
+        }
+    }
+    wrong
+}
+
+fn unfinished(path: &str, text: &str) -> Vec<String> {
+    let mut wrong =
+        lines_with(path, &code_only(text), &["todo!", "unimplemented!", "dbg!", "#[ignore"]);
+    // Put together so that this file does not contain them; they usually stand in comments.
+    wrong.extend(lines_with(path, text, &[concat!("FIX", "ME"), concat!("X", "XX")]));
+    wrong
+}
+
+fn sleeping(path: &str, text: &str) -> Vec<String> {
+    let code = code_only(text);
+    // In a source file the tests stand at the end.
+    let tests = if is_test(path) { 0 } else { code.find("#[cfg(test)]").unwrap_or(code.len()) };
+    let above = code[..tests].lines().count();
+    let sleeps = |line: &str| has_word(line, "thread::sleep") || has_word(line, "sleep(");
+    code[tests..]
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| sleeps(line))
+        .map(|(at, _)| format!("{path}:{}: a test that sleeps", above + at + 1))
+        .collect()
+}
+
+fn statistics_stand_alone(path: &str, text: &str) -> Vec<String> {
+    if !path.starts_with("engine/src/stats") {
+        return Vec::new();
+    }
+    let code = code_only(text);
+    let leaves = |line: &str| {
+        line.replace("crate::stats", "").contains("crate::")
+            || line.contains("super::super")
+            || (path.ends_with("stats/mod.rs") && has_word(line, "super::"))
+            || has_word(line, "nbench")
+    };
+    code.lines()
+        .enumerate()
+        .filter(|(_, line)| leaves(line))
+        .map(|(at, line)| format!("{path}:{}: leaves stats: {}", at + 1, line.trim()))
+        .collect()
+}
+
+/// Names of what a crate is built from, for users: dependencies that only its tests have do not count.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let table: toml::Table = manifest.parse().unwrap();
+    let mut names = Vec::new();
+    let mut tables = vec![&table];
+    if let Some(targets) = table.get("target").and_then(toml::Value::as_table) {
+        tables.extend(targets.values().filter_map(toml::Value::as_table));
+    }
+    for table in tables {
+        for kind in ["dependencies", "build-dependencies"] {
+            if let Some(entries) = table.get(kind).and_then(toml::Value::as_table) {
+                names.extend(entries.keys().cloned());
+            }
+        }
+    }
+    names
+}
+
+/// Our own crates that `manifest` depends on beyond `allowed`.
+fn wrong_direction(manifest: &str, allowed: &[&str]) -> Vec<String> {
+    let ours = |name: &String| name.starts_with("nbench") || name == "cargo-nbench";
+    let mut found = dependencies(manifest);
+    found.retain(|name| ours(name) && !allowed.contains(&name.as_str()));
+    found
+}
+
+/// Dependencies from elsewhere without a comment right above that gives the reason.
+fn unexplained(manifest: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (mut inside, mut above) = (false, "");
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line == "[workspace.dependencies]";
+        } else if inside && line.starts_with(|c: char| c.is_alphanumeric()) {
+            // Our own crates explain themselves.
+            let own = line.contains("path =");
+            if !own && !above.starts_with("# ") {
+                wrong.push(line.to_owned());
+            }
+        }
+        above = line;
+    }
+    wrong
+}
+
+// The rules over the tree, and a planted violation for each.
+
+#[test]
+fn every_file_says_what_it_owns() {
+    finds(opening, "a.rs", "use std::fs;\n//! Late.\n", 1);
+    finds(opening, "a.rs", "//! Owns a.\n", 0);
+    finds(opening, "a.rs", "#![no_std]\n", 0);
+    hold(opening);
+}
+
+#[test]
+fn no_file_is_long_and_most_are_short() {
+    finds(length, "a.rs", &"\n".repeat(LONGEST_FILE), 0);
+    finds(length, "a.rs", &"\n".repeat(LONGEST_FILE + 1), 1);
+    hold(length);
+    let mut lengths: Vec<usize> = rust_files().iter().map(|(_, t)| t.lines().count()).collect();
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    assert!(median < LONGEST_MEDIAN, "the median file has {median} lines");
+}
+
+#[test]
+fn names_say_what_is_inside() {
+    finds(names, "engine/src/utils.rs", "", 1);
+    finds(names, "engine/src/common/clock.rs", "", 1);
+    finds(names, "engine/src/clock.rs", "", 0);
+    hold(names);
+}
+
+#[test]
+fn what_measures_does_not_know_the_sides() {
+    finds(roles, "harness/src/wire/line.rs", "// The Baseline\nlet Candidate = 1;\nHEAD\n", 3);
+    finds(roles, "engine/src/collect.rs", "let HEADROOM = 1; let ahead = 2;\n", 0);
+    finds(roles, "cargo-nbench/src/commands/ab.rs", "HEAD", 0);
+    for path in ["harness/src/subject.rs", "engine/src/collect.rs", "engine/src/schedule.rs"] {
+        assert!(root().join(path).is_file(), "`{path}` moved: the rule must follow it");
+    }
+    hold(roles);
+}
+
+#[test]
+fn one_file_prints() {
+    finds(printing, "engine/src/stop.rs", "fn f() { println!(\"x\"); eprint!(\"y\") }\n", 1);
+    finds(printing, "tests/e2e.rs", "std::println!();\n", 1);
+    finds(
+        printing,
+        "engine/src/stop.rs",
+        "// println!\nlet a = \"print!\"; writeln!(f, \"\");\n",
+        0,
+    );
+    finds(printing, "cargo-nbench/src/term.rs", "println!();", 0);
+    finds(printing, "cargo-nbench/src/terminal.rs", "println!();", 1);
+    hold(printing);
+}
+
+#[test]
+fn unsafe_code_is_in_one_place_and_justified() {
+    finds(unsafe_code, "engine/src/stop.rs", "// SAFETY: none.\nunsafe { f() }\n", 1);
+    finds(unsafe_code, "harness/src/probe/clock.rs", "// SAFETY: it is.\nunsafe { f() }\n", 0);
+    finds(unsafe_code, "harness/src/probe/clock.rs", "unsafe { f() }\n", 1);
+    finds(unsafe_code, "harness/src/probe/clock.rs", "// SAFETY: far.\n\n\n\nunsafe { f() }\n", 1);
+    finds(unsafe_code, "a.rs", "#[expect(unsafe_code, reason = \"unsafe here\")]\n// unsafe\n", 0);
+    hold(unsafe_code);
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    finds(unfinished, "a.rs", "fn f() { todo!() }\n    dbg!(x);\n    unimplemented!()\n", 3);
+    finds(unfinished, "a.rs", "#[ignore = \"slow\"]\n", 1);
+    finds(unfinished, "a.rs", concat!("// FIX", "ME later\n// X", "XX\n"), 2);
+    finds(unfinished, "a.rs", "// All of it is done.\nlet a = \"todo!\";\n", 0);
+    hold(unfinished);
+}
+
+#[test]
+fn no_test_sleeps() {
+    let tests_below =
+        "fn f() { std::thread::sleep(t) }\n#[cfg(test)]\nmod tests {\n  sleep(t);\n}\n";
+    finds(sleeping, "store/src/lib.rs", tests_below, 1);
+    assert!(sleeping("store/src/lib.rs", tests_below)[0].contains(":4:"));
+    finds(sleeping, "store/tests/store.rs", "thread::sleep(t);\n", 1);
+    finds(sleeping, "store/src/lib.rs", "thread::sleep(t);\n", 0);
+    hold(sleeping);
+}
+
+#[test]
+fn statistics_are_functions_of_numbers() {
+    finds(statistics_stand_alone, "engine/src/stats/spread.rs", "use crate::plan::Plan;\n", 1);
+    finds(statistics_stand_alone, "engine/src/stats/mod.rs", "use super::plan;\n", 1);
+    finds(statistics_stand_alone, "engine/src/stats/spread.rs", "use super::ordered::median;\n", 0);
+    finds(statistics_stand_alone, "engine/src/stats/spread.rs", "use crate::stats::ordered;\n", 0);
+    finds(statistics_stand_alone, "engine/src/paired.rs", "use crate::plan::Plan;\n", 0);
+    hold(statistics_stand_alone);
+}
+
+#[test]
+fn crates_depend_in_one_direction() {
+    let planted = "[dependencies]\nnbench-engine = \"1\"\n[target.'cfg(unix)'.dependencies]\nnbench = \"1\"\n\
+                   [dev-dependencies]\nnbench-store = \"1\"\n";
+    assert_eq!(wrong_direction(planted, &["nbench"]), ["nbench-engine"]);
+    assert_eq!(dependencies(planted), ["nbench-engine", "nbench"]);
+    for (name, allowed) in [
+        ("store", &[][..]),
+        ("templates", &[][..]),
+        ("engine", &["nbench"][..]),
+        ("config", &["nbench-engine"][..]),
+    ] {
+        let wrong = wrong_direction(&manifest(name), allowed);
+        assert!(wrong.is_empty(), "{name} depends on {wrong:?}");
+    }
+}
+
+#[test]
+fn the_harness_depends_on_nothing() {
+    assert_eq!(dependencies(&manifest("harness")), Vec::<String>::new());
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let planted = "[workspace.dependencies]\n# Why.\na = \"1\"\nb = \"2\"\nours = { path = \"x\" }\n[x]\nc = 1\n";
+    assert_eq!(unexplained(planted), ["b = \"2\""]);
+    assert_eq!(unexplained(&manifest("")), Vec::<String>::new());
+}
+
+#[test]
+fn code_is_told_from_comments_and_texts() {
+    let source = "a /* b /* c */ d */ e 'f' '\\'' \"g\\\"h\" r#\"i\"j\"# k<'l>(br\"m\") // n\no";
+    let code: Vec<char> = code_only(source).chars().filter(|c| c.is_alphabetic()).collect();
+    assert_eq!(code.iter().collect::<String>(), "aeklbo");
+    assert_eq!(code_only(source).lines().count(), source.lines().count());
+}
