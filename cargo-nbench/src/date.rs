@@ -26,7 +26,7 @@ mod tests {
         assert_eq!(super::utc(0), "1970-01-01 00:00");
         assert_eq!(super::utc(951_782_399), "2000-02-28 23:59");
         assert_eq!(super::utc(951_782_400), "2000-02-29 00:00");
-        assert_eq!(super::utc(1_795_993_860), "2026-11-29 22:51");
+        assert_eq!(super::utc(1_795_993_860), "2026-11-29 23:11");
         assert_eq!(super::utc(-1), "1969-12-31 23:59");
     }
 }

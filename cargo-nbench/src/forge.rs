@@ -5,10 +5,6 @@
 mod address;
 mod client;
 mod event;
-#[cfg(test)]
-mod stub;
-#[cfg(test)]
-mod tests;
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -490,3 +486,8 @@ impl Sticky<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod stub;
+#[cfg(test)]
+mod tests;

@@ -158,6 +158,12 @@ impl<'t> Session<'t> {
         (self.summary, self.recorder.trouble().cloned())
     }
 
+    /// Ends a session that found nothing to measure; the failure that follows says why.
+    pub fn abandon(mut self) {
+        self.term.end_progress();
+        self.recorder.finish(nbench_store::RunState::Failed);
+    }
+
     fn store_measurement(&mut self, at: At<'_>, task: &Task) {
         let Trial::Measure(trial) = &task.trial else { return };
         let Some((index, launch)) = trial.launches().iter().enumerate().next_back() else { return };

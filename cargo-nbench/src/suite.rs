@@ -225,7 +225,7 @@ mod tests {
                         .map(|(id, cases)| Offer {
                             id: (*id).to_owned(),
                             cases: cases.iter().map(|c| (*c).to_owned()).collect(),
-                            reference: (!cases.is_empty()).then_some(cases.len() - 1),
+                            reference: cases.len().checked_sub(1),
                             ..Offer::default()
                         })
                         .collect(),

@@ -98,7 +98,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     if targets.is_empty() {
         let failure = no_common_target(&built.remarks, !unmatched.is_empty());
-        session.end(false);
+        session.abandon();
         return Err(failure);
     }
 
@@ -147,7 +147,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         } else {
             nothing_selected(&[], args.filter.is_some())
         };
-        session.end(false);
+        session.abandon();
         return Err(failure);
     }
     session.term.start_progress(0, "comparing");

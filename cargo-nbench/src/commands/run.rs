@@ -105,7 +105,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     session.term.end_progress();
     if lanes.is_empty() && session.summary.failed == 0 {
         let failure = nothing_selected(&[], args.filter.is_some());
-        session.end(false);
+        session.abandon();
         return Err(failure);
     }
     session.term.start_progress(0, "measuring");
