@@ -261,10 +261,20 @@ fn unfinished(path: &str, text: &str) -> Vec<String> {
     wrong
 }
 
+/// Where the test module of a source file begins, which stands at its end; the end if it has none. A
+/// module that is only declared here is a file of its own.
+fn start_of_tests(code: &str) -> usize {
+    const MARK: &str = "#[cfg(test)]";
+    let has_body = |at: &usize| {
+        let item = code[at + MARK.len()..].trim_start().lines().next().unwrap_or_default();
+        item.starts_with("mod ") && item.ends_with('{')
+    };
+    code.match_indices(MARK).map(|(at, _)| at).find(has_body).unwrap_or(code.len())
+}
+
 fn sleeping(path: &str, text: &str) -> Vec<String> {
     let code = code_only(text);
-    // In a source file the tests stand at the end.
-    let tests = if is_test(path) { 0 } else { code.find("#[cfg(test)]").unwrap_or(code.len()) };
+    let tests = if is_test(path) { 0 } else { start_of_tests(&code) };
     let above = code[..tests].lines().count();
     let sleeps = |line: &str| has_word(line, "thread::sleep") || has_word(line, "sleep(");
     code[tests..]
@@ -420,6 +430,8 @@ fn no_test_sleeps() {
     assert!(sleeping("store/src/lib.rs", tests_below)[0].contains(":4:"));
     finds(sleeping, "store/tests/store.rs", "thread::sleep(t);\n", 1);
     finds(sleeping, "store/src/lib.rs", "thread::sleep(t);\n", 0);
+    let declared = "#[cfg(test)]\nmod tests;\nfn f() { thread::sleep(t) }\n";
+    finds(sleeping, "store/src/lib.rs", declared, 0);
     hold(sleeping);
 }
 

@@ -122,6 +122,28 @@ fn benchmarks_read_the_data_of_their_own_side() {
 }
 
 #[test]
+fn new_benchmarks_can_be_laid_over_an_older_revision() {
+    let fixture = Fixture::with(&["work", "varied"]);
+    fixture.edit("subject/benches/work.rs", "\"table\"", "\"renamed\"");
+    // What the older library does not have cannot be measured there.
+    fixture.edit(
+        "subject/benches/varied.rs",
+        "scope.spawn(subject_lib::spin)",
+        "scope.spawn(subject_lib::fresh)",
+    );
+    let library = fixture.read("subject/src/lib.rs");
+    fixture.write("subject/src/lib.rs", &format!("{library}\n/// New.\npub fn fresh() {{}}\n"));
+    fixture.commit("New benchmarks");
+    let before = fixture.snapshot();
+    let output = fixture.nbench(&with(&AB, &["HEAD~1", "--overlay-benches"])).exits(0);
+    assert_eq!(output.named("comparison"), ["renamed", "spin"]);
+    let missing = output.of_type("not_measurable");
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert_eq!((&missing[0]["target"], &missing[0]["rev"]), (&"varied".into(), &"HEAD~1".into()));
+    assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
+}
+
+#[test]
 fn two_comparisons_at_once_both_tell_the_truth() {
     let fixture = Fixture::alone();
     fixture.set_work(2000);

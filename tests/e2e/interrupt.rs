@@ -86,6 +86,7 @@ fn an_interrupted_comparison_ends_in_order() {
     running.signal(Signal::INT);
     let output = running.finish().exits(130);
     output.lines();
+    fixture.outlived_by_nothing();
     assert_untouched(&fixture, &before);
     assert_store_is_sound(&fixture);
     assert!(fixture.number(LAUNCHES) > 0);
@@ -101,6 +102,7 @@ fn a_killed_comparison_is_cleared_up_by_the_next() {
     let seen = fixture.number(LAUNCHES);
     running.signal(Signal::KILL);
     running.finish();
+    fixture.outlived_by_nothing();
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
     assert!(fixture.number(LAUNCHES) >= seen);
     let output = fixture.nbench(&with(&AB, &["HEAD~1"])).exits(0);
@@ -110,15 +112,32 @@ fn a_killed_comparison_is_cleared_up_by_the_next() {
     assert_eq!(fixture.number("SELECT count(*) FROM run WHERE state = 'running'"), 0);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_benchmark_that_hangs_does_not_outlive_a_killed_run() {
+    let fixture = Fixture::with(&["bad"]);
+    let mut running = fixture.spawn(&with(&RUN, &["hangs"]));
+    let begun = fixture.root().join("subject/hanging.txt");
+    running.wait_until("it hangs", || begun.exists());
+    assert_eq!(fixture.workers().len(), 1);
+    running.signal(Signal::KILL);
+    running.finish();
+    fixture.outlived_by_nothing();
+}
+
 #[test]
 fn a_killed_run_keeps_what_it_measured() {
     const SAVED: &str = "SELECT count(*) FROM measurement_launch";
     let fixture = Fixture::new();
     let mut running = fixture.spawn(&["run", "--preset", "thorough", "--format", "json"]);
     wait_for_rows(&mut running, &fixture, SAVED, 2);
+    if cfg!(target_os = "linux") {
+        running.wait_until("a worker runs", || !fixture.workers().is_empty());
+    }
     let seen = fixture.number(SAVED);
     running.signal(Signal::KILL);
     assert_eq!(running.finish().code, None);
+    fixture.outlived_by_nothing();
     let saved = fixture.number(SAVED);
     assert!(saved >= seen, "{saved} launches, {seen} were seen before the kill");
     assert_store_is_sound(&fixture);

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -201,11 +202,35 @@ impl Fixture {
         Running::start(command).finish()
     }
 
+    /// Asserts that no worker is left. The system needs a moment to end those of a killed driver.
+    #[track_caller]
+    pub fn outlived_by_nothing(&self) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let left = self.workers();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "still running: {left:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Executables of the fixture that are running now; none are seen where there is no procfs.
+    pub fn workers(&self) -> Vec<PathBuf> {
+        let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        let executable = |process: fs::DirEntry| fs::read_link(process.path().join("exe")).ok();
+        let mut found: Vec<PathBuf> = processes.flatten().filter_map(executable).collect();
+        let home = self.root.parent().expect("the root is in a folder");
+        found.retain(|path| path.starts_with(home));
+        found
+    }
+
     /// Opens the store as any program might while `cargo-nbench` has it open; `None` before it exists.
     pub fn database(&self) -> Option<rusqlite::Connection> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
         let connection = rusqlite::Connection::open_with_flags(self.store(), flags).ok()?;
-        connection.busy_timeout(std::time::Duration::from_secs(5)).ok()?;
+        connection.busy_timeout(Duration::from_secs(5)).ok()?;
         Some(connection)
     }
 
