@@ -11,6 +11,8 @@ mod fixture;
 mod interrupt;
 #[path = "e2e/measure.rs"]
 mod measure;
+#[path = "e2e/page.rs"]
+mod page;
 #[path = "e2e/refusal.rs"]
 mod refusal;
 #[path = "e2e/results.rs"]

@@ -314,7 +314,8 @@ pub fn measurement_line(
     })
 }
 
-fn stop_word(decision: Decision) -> String {
+/// Why a trial ended, in the stable word.
+pub fn stop_word(decision: Decision) -> String {
     match decision {
         Decision::Done(reason) => reason.word().to_owned(),
         Decision::More => "unfinished".to_owned(),
@@ -357,8 +358,15 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
             100.0 * trend
         ));
     }
-    for launch in &d.disagreeing_launches {
-        notes.push(format!("launch {} disagrees with the others", launch + 1));
+    if !d.disagreeing_launches.is_empty() {
+        let numbers: Vec<String> =
+            d.disagreeing_launches.iter().map(|l| (l + 1).to_string()).collect();
+        let (noun, verb) =
+            if numbers.len() == 1 { ("launch", "disagrees") } else { ("launches", "disagree") };
+        notes.push(format!(
+            "{noun} {} {verb} with the others, which the estimate withstands",
+            numbers.join(", ")
+        ));
     }
     let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
     if called && judgement.change.is_some_and(|c| c.abs() < 0.05) {

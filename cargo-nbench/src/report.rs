@@ -15,7 +15,12 @@ pub fn print(term: &mut Term, line: &Line) {
         Err(error) => term.warn(&format!("a result cannot be written as JSON: {error}")),
     }
     match line {
-        Line::Context(_) => {}
+        Line::Context(c) => {
+            let parts = [&c.host_summary, &c.toolchain_summary, &c.placement];
+            let parts: Vec<&str> =
+                parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+            term.note(&parts.join("; "));
+        }
         Line::Measurement(m) => {
             let text = measurement(term, m);
             term.line(&text);
@@ -123,6 +128,13 @@ fn comparison(term: &Term, c: &Comparison) -> String {
     };
     let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
     let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
+    if let (Some(between), Some(within)) = (c.between_launches, c.within_launch) {
+        detail.push_str(&format!(
+            ", spread {:.2} % between launches and {:.2} % within",
+            100.0 * between,
+            100.0 * within
+        ));
+    }
     if let Some(smallest) = c.smallest
         && c.verdict == "inconclusive"
     {

@@ -3,9 +3,10 @@
 
 use std::time::Instant;
 
-use nbench_engine::stats;
-use nbench_engine::{Compare, Decision};
-use nbench_store::{MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, Side};
+use nbench_engine::observe::Silent;
+use nbench_engine::single::SingleLaunch;
+use nbench_engine::{Compare, Measure};
+use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
 
 use crate::drive::{At, Sink, Task, Trial};
 use crate::failure::Failure;
@@ -241,50 +242,30 @@ impl<'t> Session<'t> {
         for (subject, pick) in task.picks.iter().enumerate() {
             let key = key(at, &case_name(at, pick.case), 0);
             let iters = trial.calibration().map_or(1, |c| c.iters[subject]);
-            let mut medians = Vec::new();
-            let mut all = Vec::new();
+            let mut alone = Measure::new(key.benchmark.clone(), trial.plan().clone());
             for (index, launch) in trial.launches().iter().enumerate() {
                 let samples: Vec<f64> =
                     launch.rounds.iter().map(|r| r.per_operation[subject]).collect();
-                medians.extend(stats::median(&samples));
-                all.extend(&samples);
+                let spent = samples.iter().sum::<f64>() * iters as f64;
                 let new = self.new_measurement(at, pick.side);
                 let row = MeasurementLaunch {
                     launch: small(index + 1),
                     iters,
-                    spent: (samples.iter().sum::<f64>() * iters as f64) as u64,
-                    samples,
+                    spent: spent as u64,
+                    samples: samples.clone(),
                 };
                 self.recorder.measurement_launch(&key, &at.offer.tags, new, &row);
+                alone.accept(SingleLaunch { samples, spent }, &mut Silent);
             }
-            let Some(estimate) = stats::median(&medians) else { continue };
-            let interval = stats::median_interval(&medians, trial.plan().confidence);
-            let line = Measurement {
-                package: key.package.clone(),
-                target: key.target.clone(),
-                benchmark: key.benchmark.clone(),
-                unit: "ns".to_owned(),
-                estimate,
-                low: interval.map(|i| i.0),
-                high: interval.map(|i| i.1),
-                confidence: interval.map(|i| i.2),
-                launches: medians.len(),
-                samples: all.len(),
-                iters_per_sample: iters,
-                stop: match trial.decide() {
-                    Decision::Done(reason) => reason.word().to_owned(),
-                    Decision::More => "unfinished".to_owned(),
-                },
-                spread: stats::percentile(&all, 0.75)
-                    .zip(stats::percentile(&all, 0.25))
-                    .map(|(high, low)| (high - low) / estimate),
-                min: all.iter().copied().fold(f64::INFINITY, f64::min),
-                mean: stats::mean(&all).unwrap_or(estimate),
-                outliers: stats::tukey_counts(&all).total(),
-                throughput: at.offer.throughput.as_ref().map(throughput_line),
+            let Some(line) = measurement_line(&key, &alone, at.offer.throughput.as_ref()) else {
+                continue;
             };
-            let result: MeasurementResult = record::measurement_result(&line);
-            self.recorder.measurement_result(&key, &result);
+            let line = Measurement {
+                iters_per_sample: iters,
+                stop: record::stop_word(trial.decide()),
+                ..line
+            };
+            self.recorder.measurement_result(&key, &record::measurement_result(&line));
             self.say(Line::Measurement(line));
         }
     }
