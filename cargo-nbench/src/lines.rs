@@ -59,7 +59,7 @@ pub struct Context {
 pub struct Rev {
     /// What the user wrote, `@tree` for the working tree.
     pub rev: String,
-    /// Full hash of the commit; for a dirty working tree that of its HEAD's snapshot.
+    /// Full hash of the commit; for a working tree that of the commit it stands on.
     pub commit: String,
     /// Whether uncommitted changes were part of it.
     pub dirty: bool,
@@ -263,7 +263,7 @@ pub struct Summary {
     pub interrupted: bool,
     /// Row of the run in the store; `null` when it was not stored.
     pub run: Option<i64>,
-    /// Wall seconds from the first build to the last launch.
+    /// Wall seconds from the end of the builds to the last launch.
     pub seconds: f64,
 }
 
