@@ -9,9 +9,20 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::term::{Colour, Format};
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 a gate was asked for and a benchmark is slower, 2 usage, settings or revision, \
-3 build failed, 4 a benchmark failed, 5 nothing selected, 6 a verdict was demanded and none was \
-possible, 7 host or lock, 8 publishing failed, 9 store, 130 interrupted.";
+Settings: flags win over NBENCH_* variables, these over `nbench.toml` in the workspace root.
+
+Exit codes:
+  0 done
+  1 a gate was asked for and a benchmark is slower
+  2 usage, settings, revision, or a budget that is too small
+  3 build failed
+  4 a benchmark failed
+  5 nothing selected
+  6 a verdict was demanded and none was possible
+  7 host or lock
+  8 publishing failed
+  9 store
+  130 interrupted";
 
 /// Did my change make this faster or slower?
 #[derive(Debug, Parser)]
@@ -20,11 +31,11 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// What results on standard output look like.
-    #[arg(long, value_enum, default_value_t, global = true)]
+    /// Results on standard output: `human` text, or `json`, one object a line.
+    #[arg(long, value_enum, default_value_t, global = true, hide_possible_values = true)]
     pub format: Format,
-    /// When to colour.
-    #[arg(long, value_enum, default_value_t, global = true)]
+    /// Colour: `auto` (on a terminal, without NO_COLOR), `always` or `never`.
+    #[arg(long, value_enum, default_value_t, global = true, hide_possible_values = true)]
     pub color: Colour,
     /// Print results, warnings and errors only.
     #[arg(short, long, global = true)]
@@ -34,7 +45,7 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure the benchmarks of the working tree and store the results.
+    /// Measure the benchmarks of the working tree and store every result.
     Run(RunArgs),
     /// Compare two or more revisions in pairs and give a verdict per benchmark.
     #[command(after_help = AB_HELP)]
@@ -45,7 +56,7 @@ pub enum Command {
     Comment(CommentArgs),
     /// List the benchmarks of the working tree (runs their set-up code).
     List(ListArgs),
-    /// Remove cached checkouts and builds of old revisions.
+    /// Remove cached checkouts and builds of old revisions. Results are kept.
     Clean(CleanArgs),
 }
 
@@ -88,7 +99,7 @@ pub struct BuildArgs {
     /// Target triple.
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
-    /// Directory for build artefacts of the working tree.
+    /// Directory for build artefacts (`run` and `list`; `ab` keeps one per revision).
     #[arg(long, value_name = "DIR")]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.
@@ -121,14 +132,14 @@ pub struct PlanArgs {
     /// Bound on the measuring time of the whole suite, such as 20s or 2m.
     #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
     pub budget: Option<Duration>,
-    /// Seed of the schedule.
+    /// Seed of the schedule, and of `nbench::seed()` in benchmarks.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Longest time one batch may take before its worker is given up (default 60s).
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_parser = checked_duration, value_name = "TIME")]
     pub batch_limit: Option<String>,
     /// Longest time set-up between two benchmarks may take (default 120s).
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_parser = checked_duration, value_name = "TIME")]
     pub setup_limit: Option<String>,
     /// Do not pin workers to a CPU.
     #[arg(long)]
@@ -138,11 +149,11 @@ pub struct PlanArgs {
 /// A bundle of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PresetArg {
-    /// One early look; never says equivalent.
+    /// 6 launches; never says equivalent.
     Quick,
-    /// Looks after 10, 16 and 24 launches.
+    /// Up to 24 launches (`run`: 12).
     Default,
-    /// Looks up to 48 launches.
+    /// Up to 48 launches (`run`: 30).
     Thorough,
 }
 
@@ -158,13 +169,17 @@ pub struct StoreArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
+    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
+    /// whole id.
     pub filter: Option<String>,
-    /// The filter is the whole id.
+    /// Take the filter as the whole id.
     #[arg(long, requires = "filter")]
     pub exact: bool,
-    /// Relative half-width of the interval at which a measurement stops (fraction).
-    #[arg(long, value_name = "SHARE", help_heading = "Measurement")]
+    /// Only benchmarks with this tag; can be repeated, all must match.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Relative half-width of the interval at which a measurement stops [default: 2%].
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub precision: Option<f64>,
     /// How to measure.
     #[command(flatten)]
@@ -183,13 +198,18 @@ pub struct AbArgs {
     /// Revisions: reference first, then contenders; `@tree` is the working tree.
     #[arg(value_name = "REV")]
     pub revisions: Vec<String>,
-    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
+    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
+    /// whole id.
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<String>,
-    /// The filter is the whole id.
+    /// Take the filter as the whole id.
     #[arg(long, requires = "filter")]
     pub exact: bool,
-    /// Measure the contender's bench sources against every revision's library.
+    /// Only benchmarks with this tag; can be repeated, all must match.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Measure today's benchmarks against every revision's library, also where they did not exist
+    /// yet.
     #[arg(long)]
     pub overlay_benches: bool,
     /// Measure even if both sides are the same code.
@@ -198,13 +218,13 @@ pub struct AbArgs {
     /// Exit 1 if a benchmark is slower.
     #[arg(long)]
     pub gate: bool,
-    /// Exit 6 if a benchmark has no verdict.
+    /// Exit 6 if a benchmark is inconclusive or not measurable.
     #[arg(long)]
     pub require_verdict: bool,
-    /// Changes up to this are not called faster or slower, such as 0.01 or 1%.
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub threshold: Option<f64>,
-    /// Overall confidence of an interval (fraction).
+    /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,
     /// How to measure.
@@ -244,7 +264,8 @@ pub struct CommentArgs {
     /// standard input.
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Create or edit the pull request's comment (GitHub; needs GITHUB_TOKEN).
+    /// Create or edit the pull request's comment (GitHub; needs GITHUB_TOKEN or
+    /// GH_TOKEN).
     #[arg(long)]
     pub post: bool,
     /// Pull request number (default: from GITHUB_EVENT_PATH).
@@ -267,8 +288,12 @@ pub struct CommentArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only benchmarks whose id contains this.
+    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
+    /// whole id.
     pub filter: Option<String>,
+    /// Only benchmarks with this tag; can be repeated, all must match.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
     /// What to build.
     #[command(flatten)]
     pub build: BuildArgs,
@@ -280,6 +305,11 @@ pub struct CleanArgs {
     /// The cache of every repository, not of this one only.
     #[arg(long)]
     pub all: bool,
+}
+
+/// A duration that parses, kept as text for the layers of settings.
+fn checked_duration(text: &str) -> Result<String, String> {
+    nbench_config::parse_duration(text).map(|_| text.to_owned())
 }
 
 /// A fraction, or a percentage with its sign.

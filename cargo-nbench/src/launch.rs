@@ -73,6 +73,7 @@ fn is_inherited_from_cargo(name: &str) -> bool {
                 | "OUT_DIR"
                 | "LLVM_PROFILE_FILE"
                 | "GITHUB_TOKEN"
+                | "GH_TOKEN"
         )
 }
 

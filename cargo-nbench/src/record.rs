@@ -352,7 +352,10 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
     let judgement = trial.judgement(key.contender);
     let d = trial.diagnostics(key.contender);
     let mut notes = Vec::new();
-    if let Some(trend) = d.trend.filter(|_| d.trend_is_systematic) {
+    if let Some(trend) = d.trend.filter(|trend| {
+        // Beside a large change the tail of its warm-up is no news.
+        d.trend_is_systematic && trend.abs() > 0.2 * judgement.change.map_or(0.0, f64::abs)
+    }) {
         notes.push(format!(
             "the ratio drifts by {:+.1} % within a launch: its cost seems to grow or shrink with use",
             100.0 * trend

@@ -88,7 +88,7 @@ fn measurement(term: &Term, m: &Measurement) -> String {
 fn rate(amount: f64, unit: &str, nanos: f64) -> String {
     let per_second = amount * 1e9 / nanos;
     let (scaled, prefix) = if unit == "bytes" {
-        [(1u64 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")]
+        [(1u64 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")]
             .into_iter()
             .find(|(size, _)| per_second >= *size as f64)
             .map_or((per_second, ""), |(size, name)| (per_second / size as f64, name))
@@ -98,8 +98,12 @@ fn rate(amount: f64, unit: &str, nanos: f64) -> String {
             .find(|(size, _)| per_second >= *size)
             .map_or((per_second, ""), |(size, name)| (per_second / size, name))
     };
-    let unit = if unit == "bytes" { "B" } else { unit };
-    format!("{scaled:.3} {prefix}{unit}/s")
+    match unit {
+        "bytes" => format!("{scaled:.3} {prefix}B/s"),
+        "elements" => format!("{scaled:.3} {prefix}elem/s"),
+        unit if prefix.is_empty() => format!("{scaled:.3} {unit}/s"),
+        unit => format!("{scaled:.3} {prefix} {unit}/s"),
+    }
 }
 
 fn comparison(term: &Term, c: &Comparison) -> String {
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn rates_use_binary_prefixes_for_bytes_only() {
         assert_eq!(rate(1024.0, "bytes", 1000.0), "976.562 MiB/s");
-        assert_eq!(rate(1.0, "elements", 1000.0), "1.000 Melements/s");
+        assert_eq!(rate(1.0, "elements", 1000.0), "1.000 Melem/s");
     }
 
     fn term() -> Term {

@@ -124,9 +124,16 @@ pub struct Filter {
     pub text: Option<String>,
     /// Whether it must be the whole id.
     pub exact: bool,
+    /// Tags that a benchmark must all have.
+    pub tags: Vec<String>,
 }
 
 impl Filter {
+    /// Whether a benchmark was asked for, by its id and its tags.
+    pub fn wants(&self, offer: &nbench::wire::Offer) -> bool {
+        self.matches(&offer.id) && self.tags.iter().all(|tag| offer.tags.contains(tag))
+    }
+
     /// Whether `id` was asked for: contains the text, or matches it as a pattern if it holds `*` or
     /// `?`; without regard to case unless exact.
     pub fn matches(&self, id: &str) -> bool {
@@ -173,11 +180,12 @@ fn glob(pattern: &[char], text: &[char]) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// Settings that a benchmark carries in its offer, applied to a plan. What cannot be read is returned
-/// in words.
+/// Settings that a benchmark carries in its offer, applied to a plan, but for a threshold that the
+/// user gave on the command line (`keep_threshold`). What cannot be read is returned in words.
 pub fn with_offer(
     plan: &nbench_engine::Plan,
     settings: &[(String, String)],
+    keep_threshold: bool,
 ) -> (nbench_engine::Plan, Vec<String>) {
     let mut plan = plan.clone();
     let mut doubts = Vec::new();
@@ -190,15 +198,19 @@ pub fn with_offer(
                 .parse()
                 .ok()
                 .map(|n: usize| {
-                    plan.min_launches = n.max(1);
-                    plan.max_launches = plan.max_launches.max(n);
+                    plan.max_launches = n.max(1);
+                    plan.min_launches = plan.min_launches.min(plan.max_launches);
                 })
                 .is_some(),
             "threshold" => value
                 .parse()
                 .ok()
                 .filter(|t: &f64| (0.0..1.0).contains(t))
-                .map(|t| plan.threshold = t)
+                .map(|t| {
+                    if !keep_threshold {
+                        plan.threshold = t;
+                    }
+                })
                 .is_some(),
             // Known elsewhere, or to a newer version.
             _ => true,
@@ -216,7 +228,8 @@ mod tests {
 
     #[test]
     fn filters_are_substrings_patterns_or_exact() {
-        let filter = |text: &str, exact| Filter { text: Some(text.to_owned()), exact };
+        let filter =
+            |text: &str, exact| Filter { text: Some(text.to_owned()), exact, tags: Vec::new() };
         assert!(Filter::default().matches("anything"));
         assert!(filter("PARSE", false).matches("json/parse/1"));
         assert!(filter("json/*/?", false).matches("json/parse/1"));
@@ -229,7 +242,7 @@ mod tests {
     fn offered_settings_change_the_plan_or_are_named() {
         let offered = [("slice_ns", "5000"), ("threshold", "7"), ("tomorrow", "x")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
+        let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered, false);
         assert_eq!(plan.slice, Duration::from_micros(5));
         assert_eq!(plan.threshold, 0.01);
         assert_eq!(doubts.len(), 1);

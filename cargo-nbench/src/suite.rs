@@ -75,7 +75,7 @@ impl Listed {
                     tail,
                 ));
             }
-            for offer in listing.offers.iter().filter(|o| filter.matches(&o.id)) {
+            for offer in listing.offers.iter().filter(|o| filter.wants(o)) {
                 if self.listings.iter().any(|other| !other.offers.iter().any(|o| o.id == offer.id))
                 {
                     lines.push(Line::Unmatched(Unmatched {
@@ -95,14 +95,19 @@ impl Listed {
         let Some((last, others)) = self.listings.split_last() else { return Vec::new() };
         last.offers
             .iter()
-            .filter(|o| filter.matches(&o.id))
+            .filter(|o| filter.wants(o))
             .filter(|o| others.iter().all(|l| l.offers.iter().any(|x| x.id == o.id)))
             .collect()
     }
 
     /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings of
     /// offers that cannot be used are returned in words.
-    pub fn lane(&self, filter: &Filter, plan: &Plan) -> (Option<Lane>, Vec<String>) {
+    pub fn lane(
+        &self,
+        filter: &Filter,
+        plan: &Plan,
+        keep_threshold: bool,
+    ) -> (Option<Lane>, Vec<String>) {
         let common = self.common(filter);
         let ids: BTreeSet<&str> = common.iter().map(|o| o.id.as_str()).collect();
         let suites: Vec<Vec<String>> = self
@@ -116,7 +121,7 @@ impl Listed {
         let mut doubts = Vec::new();
         let mut units = Vec::new();
         for offer in common {
-            let (plan, unusable) = with_offer(plan, &offer.settings);
+            let (plan, unusable) = with_offer(plan, &offer.settings, keep_threshold);
             doubts.extend(unusable.into_iter().map(|d| format!("`{}`: {d}", offer.id)));
             let tasks = self.tasks(offer, &plan);
             units.push(Unit { offer: offer.clone(), tasks, failed: false });
@@ -237,8 +242,11 @@ mod tests {
 
     #[test]
     fn one_side_measures_and_compares_cases_with_their_reference() {
-        let (lane, _) = listed(&[&[("a", &[]), ("s", &["x", "y", "z"])]])
-            .lane(&Filter::default(), &Plan::default());
+        let (lane, _) = listed(&[&[("a", &[]), ("s", &["x", "y", "z"])]]).lane(
+            &Filter::default(),
+            &Plan::default(),
+            false,
+        );
         let lane = lane.unwrap();
         assert!(matches!(lane.units[0].tasks[0].trial, Trial::Measure(_)));
         let picks: Vec<usize> = lane.units[1].tasks[0].picks.iter().map(|p| p.case).collect();
@@ -249,7 +257,7 @@ mod tests {
     fn two_sides_pair_equal_cases_wherever_they_stand() {
         let both =
             listed(&[&[("s", &["x", "y"]), ("old", &[])], &[("new", &[]), ("s", &["y", "z"])]]);
-        let (lane, _) = both.lane(&Filter::default(), &Plan::default());
+        let (lane, _) = both.lane(&Filter::default(), &Plan::default(), false);
         let lane = lane.unwrap();
         assert_eq!(lane.units.len(), 1);
         assert_eq!(lane.units[0].tasks.len(), 1);
@@ -262,6 +270,6 @@ mod tests {
     #[test]
     fn nothing_in_common_is_no_lane() {
         let both = listed(&[&[("a", &[])], &[("b", &[])]]);
-        assert!(both.lane(&Filter::default(), &Plan::default()).0.is_none());
+        assert!(both.lane(&Filter::default(), &Plan::default(), false).0.is_none());
     }
 }

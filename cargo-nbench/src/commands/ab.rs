@@ -102,7 +102,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact };
+    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let mut lanes = Vec::new();
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
@@ -132,7 +132,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             }
             continue;
         }
-        let (lane, doubts) = listed.lane(&filter, &settings.plan);
+        let (lane, doubts) = listed.lane(&filter, &settings.plan, args.threshold.is_some());
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);
@@ -145,7 +145,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
                 "`--overlay-benches` measures today's benchmarks against the older library too",
             )
         } else {
-            nothing_selected(&[], args.filter.is_some())
+            nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
         };
         session.abandon();
         return Err(failure);
@@ -157,8 +157,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         Options { budget: args.plan.budget, seed: settings.plan.seed },
         &mut session,
     );
+    if let Err(failure) = driven {
+        session.abandon();
+        return Err(failure);
+    }
     let (summary, trouble) = session.end(interrupt::requested());
-    driven?;
     if let Some(trouble) = &trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
     }

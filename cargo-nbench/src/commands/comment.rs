@@ -41,8 +41,10 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
     }
     if args.post {
         let env = |name: &str| std::env::var(name).ok();
-        let (forge, context) = forge::from_environment(&env, args.repo.as_deref(), args.pr)?;
-        let posted = forge::post(&forge, &context, &marker(&args.id), &body, &std::thread::sleep)?;
+        let (forge, context) =
+            forge::from_environment(&env, args.repo.as_deref(), args.pr).map_err(publishing)?;
+        let posted = forge::post(&forge, &context, &marker(&args.id), &body, &std::thread::sleep)
+            .map_err(publishing)?;
         term.note(&match posted {
             Posted::Created { url } => format!("posted {url}"),
             Posted::Edited { url } => format!("updated {url}"),
@@ -50,6 +52,11 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
         });
     }
     Ok(Exit::Done)
+}
+
+/// The forge's fragments complete this sentence.
+fn publishing(failure: Failure) -> Failure {
+    Failure { error: format!("failed to {}", failure.error), ..failure }
 }
 
 fn append(path: &Path, body: &str) -> std::io::Result<()> {
@@ -252,14 +259,14 @@ fn host(context: &Context) -> String {
 fn method(comparisons: &[&Comparison]) -> String {
     let measured: Vec<_> = comparisons.iter().filter(|c| c.pairs > 0).collect();
     let Some(first) = measured.first() else {
-        return "both sides are the same code, so nothing was measured".to_owned();
+        return "Both sides are the same code, so nothing was measured".to_owned();
     };
     let launches = measured.iter().map(|c| c.launches).max().unwrap_or(0);
     let pairs: usize = measured.iter().map(|c| c.pairs).sum();
     let confidence =
         first.confidence.map_or("unknown".to_owned(), |c| format!("{:.0} %", 100.0 * c));
     format!(
-        "both revisions ran alternately: {pairs} pairs in up to {launches} launches of fresh processes, {confidence} intervals over launches, changes up to {:.1} % are not called",
+        "Both revisions ran alternately: {pairs} pairs in up to {launches} launches of fresh processes, {confidence} intervals over launches, changes up to {:.1} % are not called",
         100.0 * first.threshold
     )
 }

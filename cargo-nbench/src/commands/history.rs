@@ -301,9 +301,9 @@ fn text(term: &mut Term, view: &HistoryView) {
             }
         }
         for paired in &series.paired {
-            let change = paired.change.map_or(String::new(), percent);
+            let change = paired.change.map_or(String::new(), |c| format!(" {}", percent(c)));
             term.line(&format!(
-                "  paired: {} against {}: {} {change}",
+                "  paired: {} against {}: {}{change}",
                 paired.contender, paired.reference, paired.verdict
             ));
         }

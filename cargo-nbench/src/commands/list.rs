@@ -37,7 +37,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     }
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
-    let filter = Filter { text: args.filter.clone(), exact: false };
+    let filter = Filter { text: args.filter.clone(), exact: false, tags: args.tag.clone() };
     let mut failed = false;
     for executable in &built.executables {
         let target = Target {

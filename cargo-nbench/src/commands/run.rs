@@ -81,7 +81,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         session.say(line);
     }
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact };
+    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let mut lanes = Vec::new();
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
@@ -96,7 +96,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);
         }
-        let (lane, doubts) = listed.lane(&filter, &settings.plan);
+        let (lane, doubts) = listed.lane(&filter, &settings.plan, false);
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);
@@ -104,7 +104,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && session.summary.failed == 0 {
-        let failure = nothing_selected(&[], args.filter.is_some());
+        let failure = nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty());
         session.abandon();
         return Err(failure);
     }
@@ -115,8 +115,11 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         Options { budget: args.plan.budget, seed: settings.plan.seed },
         &mut session,
     );
+    if let Err(failure) = driven {
+        session.abandon();
+        return Err(failure);
+    }
     let (summary, trouble) = session.end(interrupt::requested());
-    driven?;
     if let Some(trouble) = &trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
