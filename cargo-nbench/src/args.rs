@@ -50,6 +50,8 @@ pub enum Command {
     /// Compare two or more revisions in pairs and give a verdict per benchmark.
     #[command(after_help = AB_HELP)]
     Ab(AbArgs),
+    /// Compare the working tree with itself: what can this host tell apart?
+    Aa(AaArgs),
     /// Show stored results by commit, on the terminal or as one HTML page.
     History(HistoryArgs),
     /// Render the last comparison as a pull-request comment, and post it on request.
@@ -236,6 +238,32 @@ pub struct AbArgs {
     /// Where to store.
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// Arguments of `aa`.
+#[derive(Debug, Args)]
+pub struct AaArgs {
+    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
+    /// whole id.
+    pub filter: Option<String>,
+    /// Take the filter as the whole id.
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+    /// Only benchmarks with this tag; can be repeated, all must match.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Comparisons of each benchmark with itself.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub repeats: u64,
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub threshold: Option<f64>,
+    /// How to measure; a budget holds for all repeats together.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// What to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
 }
 
 /// Arguments of `history`.

@@ -1,5 +1,6 @@
 //! The verbs, one file each; every one reads as a recipe. What several of them need stands here.
 
+pub mod aa;
 pub mod ab;
 pub mod clean;
 pub mod comment;

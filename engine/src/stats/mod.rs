@@ -10,6 +10,6 @@ pub mod wilcoxon;
 
 pub use blocks::{BlockInterval, circular_block_interval};
 pub use independent::{cliffs_delta, mann_whitney};
-pub use ordered::{median, median_interval, percentile, trimmed_mean};
+pub use ordered::{median, median_interval, percentile, proportion_interval, trimmed_mean};
 pub use spread::{TukeyCounts, lag1, mad, mean, standard_deviation, tukey_counts};
 pub use wilcoxon::{SignedRankInterval, hodges_lehmann, signed_rank_interval, signed_rank_p};

@@ -1,7 +1,7 @@
 //! Order statistics: percentiles, medians, trimmed means and the distribution-free interval of a
 //! median. It does not know where the numbers come from.
 
-use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Returns a sorted copy; `NaN` sorts last, so that a bad reading is visible at the edge.
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
@@ -67,6 +67,23 @@ pub fn median_ranks(n: usize, confidence: f64) -> Option<usize> {
     (1..=n.div_ceil(2)).take_while(|&l| binomial_at_most(l as i64 - 1, n) <= tail).last()
 }
 
+/// The exact interval of a proportion of which `hits` of `trials` were seen, two-sided at
+/// `confidence`. `None` without trials or with more hits than trials.
+///
+/// Source: Clopper and Pearson (1934), The use of confidence or fiducial limits.
+pub fn proportion_interval(hits: usize, trials: usize, confidence: f64) -> Option<(f64, f64)> {
+    if trials == 0 || hits > trials || !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
+    let tail = (1.0 - confidence) / 2.0;
+    let bound = |a: usize, b: usize, p: f64| {
+        Beta::new(a as f64, b as f64).ok().map(|beta| beta.inverse_cdf(p))
+    };
+    let low = if hits == 0 { 0.0 } else { bound(hits, trials - hits + 1, tail)? };
+    let high = if hits == trials { 1.0 } else { bound(hits + 1, trials - hits, 1.0 - tail)? };
+    Some((low, high))
+}
+
 fn binomial_at_most(successes: i64, n: usize) -> f64 {
     if successes < 0 {
         return 0.0;
@@ -109,6 +126,17 @@ mod tests {
         // Published minimum for a finite interval: 6 values at 95 %, 8 at 99 %.
         assert_eq!(median_ranks(7, 0.99), None);
         assert_eq!(median_ranks(8, 0.99), Some(1));
+    }
+
+    #[test]
+    fn proportions_have_the_textbook_interval() {
+        // 0 of 10: 1 - 0.025^(1/10) = 0.3085; 5 of 10: 0.1871 to 0.8129.
+        let (low, high) = proportion_interval(0, 10, 0.95).unwrap();
+        assert_eq!(low, 0.0);
+        assert!((high - 0.3085).abs() < 1e-4, "{high}");
+        let (low, high) = proportion_interval(5, 10, 0.95).unwrap();
+        assert!((low - 0.1871).abs() < 1e-4 && (high - 0.8129).abs() < 1e-4, "{low} {high}");
+        assert_eq!(proportion_interval(1, 0, 0.95), None);
     }
 
     proptest! {

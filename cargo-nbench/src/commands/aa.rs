@@ -1,0 +1,275 @@
+//! `cargo nbench aa`: the working tree against itself, again and again, so that a maintainer sees what
+//! this host and this suite can and cannot tell before trusting a verdict.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nbench_engine::stats::{self, proportion_interval};
+use nbench_engine::{Compare, Verdict};
+use nbench_templates::number::percent;
+
+use crate::args::AaArgs;
+use crate::commands::{nothing_selected, starter};
+use crate::drive::{At, Options, Sink, Task, Trial, drive};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::lines::{FailureLine, Line};
+use crate::report;
+use crate::revision::Repository;
+use crate::settings::{self, Filter, build_options, flag_layer};
+use crate::sides::{Wish, build_sides};
+use crate::suite::list_target;
+use crate::term::{Format, Term, Tone};
+
+/// What repeated comparisons of one benchmark with itself brought.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct SelfComparison {
+    /// Verdicts `faster`.
+    pub faster: usize,
+    /// Verdicts `slower`.
+    pub slower: usize,
+    /// Verdicts `equivalent`.
+    pub equivalent: usize,
+    /// Verdicts `inconclusive`.
+    pub inconclusive: usize,
+    /// Final intervals that exclude zero, called or not.
+    pub excluding_zero: usize,
+    /// Half-widths of the final intervals (fraction).
+    pub half_widths: Vec<f64>,
+    /// Smallest changes that could have been called (fraction).
+    pub smallest: Vec<f64>,
+    /// Launches taken.
+    pub launches: Vec<f64>,
+    /// Estimated changes (fraction).
+    pub changes: Vec<f64>,
+}
+
+impl SelfComparison {
+    fn add(&mut self, trial: &Compare) {
+        let judgement = trial.judgement(1);
+        match judgement.verdict {
+            Verdict::Faster => self.faster += 1,
+            Verdict::Slower => self.slower += 1,
+            Verdict::Equivalent => self.equivalent += 1,
+            Verdict::Inconclusive | Verdict::Identical => self.inconclusive += 1,
+        }
+        if let Some(interval) = judgement.interval {
+            self.excluding_zero += usize::from(interval.low > 0.0 || interval.high < 0.0);
+            self.half_widths.push((interval.high - interval.low) / 2.0);
+        }
+        self.smallest.extend(judgement.smallest);
+        self.changes.extend(judgement.change);
+        self.launches.push(judgement.launches as f64);
+    }
+
+    /// Comparisons that ended.
+    pub fn comparisons(&self) -> usize {
+        self.faster + self.slower + self.equivalent + self.inconclusive
+    }
+
+    /// False alarms: the two sides are the same, so every call is one.
+    pub fn called(&self) -> usize {
+        self.faster + self.slower
+    }
+}
+
+/// Collects judgements instead of printing them.
+struct Collector<'t> {
+    term: &'t mut Term,
+    by_name: BTreeMap<(String, String, String), SelfComparison>,
+    failures: Vec<FailureLine>,
+    expected: u64,
+}
+
+impl Sink for Collector<'_> {
+    fn launched(&mut self, _at: At<'_>, task: &mut Task) {
+        self.term.advance(1, &task.name);
+    }
+
+    fn finished(&mut self, at: At<'_>, task: &mut Task) {
+        // A comparison that was cut off says nothing about those that run to their end.
+        if interrupt::requested() {
+            return;
+        }
+        if let Trial::Compare(trial) = &task.trial {
+            let name = (at.package.to_owned(), at.target.to_owned(), task.name.clone());
+            self.by_name.entry(name).or_default().add(trial);
+        }
+    }
+
+    fn failed(&mut self, at: At<'_>, _side: Option<usize>, error: &str, stderr_tail: &str) {
+        self.failures.push(FailureLine {
+            package: at.package.to_owned(),
+            target: at.target.to_owned(),
+            benchmark: Some(at.offer.id.clone()),
+            side: None,
+            error: error.to_owned(),
+            stderr_tail: stderr_tail.to_owned(),
+        });
+    }
+
+    fn expect(&mut self, launches: u64) {
+        self.term.expect_steps(self.expected + launches);
+    }
+}
+
+/// Builds the working tree once, compares it with itself `--repeats` times and reports.
+///
+/// # Errors
+/// When settings, build or selection fail.
+pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
+    let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
+    let repository = Repository::discover(&here)?;
+    let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
+    let mut flags = flag_layer(&args.plan);
+    flags.threshold = args.threshold;
+    let settings = settings::load(&root, flags)?;
+    let tree = repository.working_tree()?;
+    let options = build_options(&args.build);
+    let wish = Wish { repository: &repository, here: &here, options: &options, overlay: false };
+    let built = build_sides(term, &wish, &[tree.clone(), tree])?;
+    let (targets, _) = built.common();
+    for line in &built.remarks {
+        report::print(term, line);
+    }
+    if targets.is_empty() {
+        return Err(nothing_selected(&built.remarks, false));
+    }
+    let starter = starter(&settings, !args.plan.no_pin);
+    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
+    let listed: Vec<_> = targets.into_iter().map(|t| list_target(&starter, t)).collect();
+    if listed.iter().all(|l| l.common(&filter).is_empty()) {
+        return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
+    }
+
+    let mut collector =
+        Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
+    collector.term.start_progress(0, "comparing with itself");
+    for repeat in 0..args.repeats {
+        // Every repeat draws its own orders, start orders and environments.
+        let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));
+        let plan = nbench_engine::Plan { seed, ..settings.plan.clone() };
+        let mut lanes: Vec<_> = listed
+            .iter()
+            .filter_map(|l| l.lane(&filter, &plan, args.threshold.is_some()).0)
+            .collect();
+        let budget =
+            args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
+        drive(&starter, &mut lanes, Options { budget, seed }, &mut collector)?;
+        collector.expected += lanes
+            .iter()
+            .flat_map(|l| &l.units)
+            .flat_map(|u| &u.tasks)
+            .map(|t| t.trial.launches() as u64)
+            .sum::<u64>();
+        if interrupt::requested() {
+            break;
+        }
+    }
+    let Collector { term, by_name, failures, .. } = collector;
+    term.end_progress();
+    for failure in &failures {
+        report::print(term, &Line::Failure(failure.clone()));
+    }
+    show(term, &by_name, settings.plan.threshold);
+    Ok(if interrupt::requested() {
+        Exit::Interrupted
+    } else if failures.is_empty() {
+        Exit::Done
+    } else {
+        Exit::BenchmarkFailed
+    })
+}
+
+fn show(
+    term: &mut Term,
+    by_name: &BTreeMap<(String, String, String), SelfComparison>,
+    threshold: f64,
+) {
+    let typical = |values: &[f64]| stats::median(values);
+    let (mut comparisons, mut called, mut excluding) = (0, 0, 0);
+    for ((package, target, name), result) in by_name {
+        comparisons += result.comparisons();
+        called += result.called();
+        excluding += result.excluding_zero;
+        if term.format() == Format::Json {
+            term.json(&serde_json::json!({
+                "type": "self_comparison",
+                "package": package,
+                "target": target,
+                "benchmark": name,
+                "comparisons": result.comparisons(),
+                "faster": result.faster,
+                "slower": result.slower,
+                "equivalent": result.equivalent,
+                "inconclusive": result.inconclusive,
+                "excluding_zero": result.excluding_zero,
+                "half_width": typical(&result.half_widths),
+                "smallest": typical(&result.smallest),
+                "launches": typical(&result.launches),
+                "change": typical(&result.changes),
+                "threshold": threshold,
+            }));
+        }
+        let title = term.paint(Tone::Strong, &format!("{package}/{target}  {name}"));
+        let share = |values: &[f64]| {
+            typical(values).map_or("unavailable".to_owned(), |v| format!("{:.2} %", 100.0 * v))
+        };
+        let alarms = format!("{} of {} called", result.called(), result.comparisons());
+        let alarms = term.paint(if result.called() > 0 { Tone::Bad } else { Tone::Good }, &alarms);
+        term.line(&format!(
+            "{title}\n  {alarms}, {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
+            result.inconclusive,
+            share(&result.half_widths),
+            share(&result.smallest),
+            typical(&result.launches).map_or("no".to_owned(), |l| format!("{l:.0}")),
+        ));
+    }
+    if term.format() == Format::Json {
+        let bound = proportion_interval(called, comparisons, 0.95);
+        term.json(&serde_json::json!({
+            "type": "self_comparison_summary",
+            "comparisons": comparisons,
+            "called": called,
+            "called_low": bound.map(|b| b.0),
+            "called_high": bound.map(|b| b.1),
+            "excluding_zero": excluding,
+        }));
+    }
+    let bound = match proportion_interval(called, comparisons, 0.95) {
+        Some((_, high)) => {
+            format!("95 % interval up to {}", percent(high).trim_start_matches('+'))
+        }
+        None => "no comparison ended".to_owned(),
+    };
+    term.line(&format!(
+        "{called} of {comparisons} comparisons of equal code called faster or slower ({bound}); {excluding} final intervals exclude zero"
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nbench_engine::Plan;
+    use nbench_engine::collect::Round;
+    use nbench_engine::observe::Silent;
+
+    #[test]
+    fn calls_of_equal_code_are_counted_as_alarms() {
+        let mut result = SelfComparison::default();
+        for ratio in [1.0, 1.05] {
+            let mut trial = Compare::new("x", 2, Plan::default());
+            for _ in 0..10 {
+                let round = |order: Vec<usize>| Round {
+                    order,
+                    per_operation: vec![100.0, 100.0 * ratio],
+                    cpu: vec![None, None],
+                };
+                trial.accept(vec![round(vec![0, 1]), round(vec![1, 0])], &mut Silent);
+            }
+            result.add(&trial);
+        }
+        assert_eq!((result.comparisons(), result.called(), result.equivalent), (2, 1, 1));
+        assert_eq!(result.excluding_zero, 1);
+    }
+}
