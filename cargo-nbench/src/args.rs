@@ -226,6 +226,12 @@ pub struct AbArgs {
     /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub threshold: Option<f64>,
+    /// Go on until the interval's half-width is this, such as 0.5%, instead of until a verdict.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub precision: Option<f64>,
+    /// Iteration counts: `shared` by both sides, or `equal-time` for each its own.
+    #[arg(long, value_parser = ["shared", "equal-time"], value_name = "HOW", help_heading = "Measurement")]
+    pub batching: Option<String>,
     /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,

@@ -173,7 +173,9 @@ pub struct Comparison {
     pub between_launches: Option<f64>,
     /// Median standard deviation of log-ratios inside a launch.
     pub within_launch: Option<f64>,
-    /// Doubts, in words.
+    /// Estimated change of each launch (fraction), in launch order.
+    pub launch_changes: Vec<f64>,
+    /// Doubts and advice, in words.
     pub notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{Compare, Decision, Measure, Verdict};
+use nbench_engine::{Compare, Decision, Judgement, Looks, Measure, Verdict};
 use nbench_store::{
     Benchmark, BenchmarkId, ComparisonId, ComparisonLaunch, ComparisonResult, ComparisonRow,
     MeasurementId, MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun,
@@ -371,6 +371,9 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
             numbers.join(", ")
         ));
     }
+    if judgement.verdict == Verdict::Inconclusive {
+        notes.extend(advice(&judgement, trial));
+    }
     let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
     if called && judgement.change.is_some_and(|c| c.abs() < 0.05) {
         notes.push("may be layout: both sides kept the link layout of their build".to_owned());
@@ -414,8 +417,44 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
         ties: d.ties,
         between_launches: d.between_launches,
         within_launch: d.within_launch,
+        launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
         notes,
     }
+}
+
+/// What would turn an inconclusive result into a verdict.
+fn advice(judgement: &Judgement, trial: &Compare) -> Option<String> {
+    let threshold = trial.plan().threshold;
+    let Some(interval) = judgement.interval else {
+        return Some(format!(
+            "{} launches have no interval: give it a larger `--budget`",
+            judgement.launches
+        ));
+    };
+    if !trial.plan().may_say_equivalent && interval.low >= -threshold && interval.high <= threshold
+    {
+        return Some("one early look is too weak to say equivalent: drop `--preset quick`".into());
+    }
+    // Intervals shrink with the root of the number of launches.
+    let half = (interval.high - interval.low) / 2.0;
+    let ratio = (half / threshold.max(1e-6)).powi(2);
+    let needed = (judgement.launches as f64 * ratio).ceil();
+    Some(if half <= threshold {
+        format!(
+            "the change lies near the threshold of {:.1} %: more launches (`--preset thorough`) or another `--threshold` decide it",
+            100.0 * threshold
+        )
+    } else if needed <= Looks::thorough().last() as f64 {
+        format!(
+            "about {needed:.0} launches would see {:.1} %: `--preset thorough`",
+            100.0 * threshold
+        )
+    } else {
+        format!(
+            "about {needed:.0} launches would see {:.1} %: a quieter host or a larger `--threshold` helps more",
+            100.0 * threshold
+        )
+    })
 }
 
 /// A comparison line as the store has it. The line itself travels in the details, so that nothing

@@ -131,6 +131,9 @@ fn comparison(term: &Term, c: &Comparison) -> String {
         _ => String::new(),
     };
     let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
+    if let Some(strip) = strip(c) {
+        text.push_str(&format!("\n{:13}{strip}", ""));
+    }
     let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
     if let (Some(between), Some(within)) = (c.between_launches, c.within_launch) {
         detail.push_str(&format!(
@@ -155,6 +158,48 @@ fn comparison(term: &Term, c: &Comparison) -> String {
         text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Doubt, &format!("note: {note}"))));
     }
     text
+}
+
+/// The launches' changes as a small histogram around zero, with the interval below it in brackets.
+fn strip(c: &Comparison) -> Option<String> {
+    const CELLS: usize = 41;
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (low, high) = c.low.zip(c.high)?;
+    if c.launch_changes.len() < 2 {
+        return None;
+    }
+    let reach = c
+        .launch_changes
+        .iter()
+        .chain([&low, &high, &c.threshold])
+        .fold(0.0f64, |reach, x| reach.max(x.abs()))
+        .max(1e-6);
+    let cell = |x: f64| {
+        let place = (x / reach + 1.0) / 2.0 * (CELLS - 1) as f64;
+        (place.round().max(0.0) as usize).min(CELLS - 1)
+    };
+    let mut counts = [0usize; CELLS];
+    for change in &c.launch_changes {
+        counts[cell(*change)] += 1;
+    }
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let mut cells: Vec<char> = counts
+        .iter()
+        .map(|count| match count {
+            0 => '·',
+            count => BARS[(count * BARS.len()).div_ceil(most).clamp(1, BARS.len()) - 1],
+        })
+        .collect();
+    if cells[CELLS / 2] == '·' {
+        cells[CELLS / 2] = '|';
+    }
+    for (at, bracket) in [(cell(low), '['), (cell(high), ']')] {
+        if counts[at] == 0 {
+            cells[at] = bracket;
+        }
+    }
+    let bars: String = cells.into_iter().collect();
+    Some(format!("{} {bars} {}", percent(-reach), percent(reach)))
 }
 
 fn failure(term: &Term, f: &FailureLine) -> String {
@@ -225,6 +270,20 @@ mod tests {
     fn rates_use_binary_prefixes_for_bytes_only() {
         assert_eq!(rate(1024.0, "bytes", 1000.0), "976.562 MiB/s");
         assert_eq!(rate(1.0, "elements", 1000.0), "1.000 Melem/s");
+    }
+
+    #[test]
+    fn the_strip_shows_launches_around_zero_and_the_interval() {
+        let c = Comparison {
+            low: Some(0.01),
+            high: Some(0.03),
+            threshold: 0.01,
+            launch_changes: vec![0.02, 0.02, 0.02, 0.04, -0.04],
+            ..Comparison::default()
+        };
+        let expected = "-4.0 % ▃···················|····[····█····]····▃ +4.0 %";
+        assert_eq!(strip(&c).unwrap(), expected);
+        assert_eq!(strip(&Comparison { low: None, ..c }), None);
     }
 
     fn term() -> Term {

@@ -265,6 +265,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         batching,
         looks,
         may_say_equivalent: merged.may_say_equivalent.unwrap_or(base.may_say_equivalent),
+        half_width: base.half_width,
         threshold: merged.threshold.unwrap_or(base.threshold),
         seed: merged.seed.unwrap_or(base.seed),
         sample_time: span("sample_time", &merged.sample_time, base.sample_time)?,

@@ -242,7 +242,14 @@ impl Compare {
                 continue;
             }
             let judgement = self.judge_now(contender, alpha);
-            if judgement.verdict != Verdict::Inconclusive || last {
+            // Asked for a size, a narrow interval ends the comparison whatever its verdict.
+            let done = match self.plan.half_width {
+                Some(wanted) => {
+                    judgement.interval.is_some_and(|i| (i.high - i.low) / 2.0 <= wanted)
+                }
+                None => judgement.verdict != Verdict::Inconclusive,
+            };
+            if done || last {
                 self.decided[contender - 1] = Some(judgement);
             }
         }

@@ -106,6 +106,9 @@ pub struct Plan {
     pub looks: Looks,
     /// Whether `equivalent` may be said; a single early look is too weak for it.
     pub may_say_equivalent: bool,
+    /// Half-width (fraction) that an interval must reach before a look may end a comparison, for
+    /// those who want a size rather than a verdict; `None` lets a verdict end it.
+    pub half_width: Option<f64>,
     /// Practical threshold: smaller changes are not called faster or slower (fraction).
     pub threshold: f64,
     /// Seed of orders and resampling.
@@ -141,6 +144,7 @@ impl Default for Plan {
             batching: Batching::Shared,
             looks: Looks::standard(),
             may_say_equivalent: true,
+            half_width: None,
             threshold: 0.01,
             seed: 1,
             sample_time: Duration::from_micros(10),

@@ -38,7 +38,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
-    let settings = settings::load(&root, flags)?;
+    flags.batching.clone_from(&args.batching);
+    let mut settings = settings::load(&root, flags)?;
+    settings.plan.half_width = args.precision;
     let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);

@@ -92,6 +92,18 @@ fn several_contenders_are_judged_each_and_slow_ones_after_six_launches() {
 }
 
 #[test]
+fn a_wanted_half_width_is_what_ends_a_comparison() {
+    let plan = |half_width| Plan { half_width: Some(half_width), ..Plan::default() };
+    // Estimates spread over 1.2 %: a verdict `slower` at the first look, but not narrow there.
+    let estimates: Vec<f64> = (0..24).map(|i| 0.05 + 0.002 * f64::from(i % 7)).collect();
+    assert_eq!(play(&estimates, &Plan::default()), (Verdict::Slower, 10));
+    assert_eq!(play(&estimates, &plan(0.01)), (Verdict::Slower, 10));
+    let (verdict, launches) = play(&estimates, &plan(0.0031));
+    assert_eq!(verdict, Verdict::Slower);
+    assert!(launches > 10, "{launches}");
+}
+
+#[test]
 fn a_stop_before_six_launches_says_inconclusive_without_an_interval() {
     let mut trial = Compare::new("x", 2, Plan::default());
     for _ in 0..4 {
