@@ -22,12 +22,13 @@
 //!
 //! # Reading order
 //!
-//! [`plan`] (every number), [`schedule`], [`calibrate`], [`collect`], [`paired`] and [`single`], then
-//! [`stats`]; [`remote`] is the only module that knows another process exists.
+//! [`plan`] (every number), [`schedule`], [`calibrate`], [`collect`], [`paired`] and [`single`],
+//! [`summary`] (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`] is the only module that knows another process exists.
 
 pub mod calibrate;
 pub mod collect;
 pub mod diagnose;
+pub mod independent;
 pub mod observe;
 pub mod paired;
 pub mod plan;
@@ -37,6 +38,7 @@ pub mod scripted;
 pub mod single;
 pub mod stats;
 pub mod stop;
+pub mod summary;
 
 pub use nbench::{
     Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind,

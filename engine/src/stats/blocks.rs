@@ -34,21 +34,10 @@ pub fn circular_block_interval(
     if n < 2 || resamples == 0 || !(0.0..1.0).contains(&confidence) {
         return None;
     }
-    let block = ((n as f64).sqrt().ceil() as usize).max(2);
+    let block = block_length(n);
     let mut random = StdRng::seed_from_u64(seed);
-    let means: Vec<f64> = (0..resamples)
-        .map(|_| {
-            let mut sum = 0.0;
-            let mut drawn = 0;
-            while drawn < n {
-                let start = random.random_range(0..n);
-                let take = block.min(n - drawn);
-                sum += (0..take).map(|k| values[(start + k) % n]).sum::<f64>();
-                drawn += take;
-            }
-            sum / n as f64
-        })
-        .collect();
+    let means: Vec<f64> =
+        (0..resamples).map(|_| resampled_mean(values, block, &mut random)).collect();
     let tail = (1.0 - confidence) / 2.0;
     Some(BlockInterval {
         mean: values.iter().sum::<f64>() / n as f64,
@@ -56,6 +45,26 @@ pub fn circular_block_interval(
         high: percentile(&means, 1.0 - tail)?,
         block,
     })
+}
+
+/// Block length for a series of `n` values: `max(2, ceil(sqrt n))`.
+pub(crate) fn block_length(n: usize) -> usize {
+    ((n as f64).sqrt().ceil() as usize).max(2)
+}
+
+/// The mean of one resample: blocks from uniform starts, wrapping around, the last one cut so that
+/// as many values are drawn as there are. `values` must not be empty.
+pub(crate) fn resampled_mean(values: &[f64], block: usize, random: &mut StdRng) -> f64 {
+    let n = values.len();
+    let mut sum = 0.0;
+    let mut drawn = 0;
+    while drawn < n {
+        let start = random.random_range(0..n);
+        let take = block.min(n - drawn);
+        sum += (0..take).map(|k| values[(start + k) % n]).sum::<f64>();
+        drawn += take;
+    }
+    sum / n as f64
 }
 
 #[cfg(test)]
