@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use nbench::wire::Offer;
 use nbench_engine::observe::Silent;
 use nbench_engine::remote::{Peer, Remote};
+use nbench_engine::summary::{adjusted_by_discovery_rate, contender_p};
 use nbench_engine::{
     Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
+    Verdict,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -56,6 +58,18 @@ pub struct Task {
     pub picks: Vec<Pick>,
     /// The trial.
     pub trial: Trial,
+    /// p-values of the contenders, adjusted for all comparisons of the run so far; empty until the
+    /// task ended, and where they are not adjusted.
+    pub adjusted: Vec<Option<f64>>,
+    /// Whether its end was told.
+    pub told: bool,
+}
+
+impl Task {
+    /// A task that has not run.
+    pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
+        Task { name, picks, trial, adjusted: Vec::new(), told: false }
+    }
 }
 
 /// A case of a side.
@@ -214,15 +228,65 @@ pub fn drive(
         for lane in lanes.iter_mut().filter(|lane| lane.is_open()) {
             driver.lane(lane, false);
         }
+        settle(lanes, driver.sink);
         // The plan's costs are the pilot's; what launches really take is known from here on.
         launch_cost = began.elapsed().as_secs_f64();
         driver.sink.expect(expected_launches(lanes));
     }
     let reason = if interrupt::requested() { StopReason::Interrupted } else { StopReason::Budget };
     for lane in lanes.iter_mut() {
-        lane.stop(reason, driver.sink);
+        lane.stop(reason);
     }
+    settle(lanes, driver.sink);
     Ok(())
+}
+
+/// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the run:
+/// a call whose adjusted p-value is too large is taken back, and its task goes on to the next look.
+///
+/// Source of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
+fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
+    let mut raw = Vec::new();
+    for task in lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks) {
+        if let Trial::Compare(trial) = &task.trial {
+            raw.extend((1..task.picks.len()).map(|contender| contender_p(trial, contender)));
+        }
+    }
+    let mut adjusted = adjusted_by_discovery_rate(&raw).into_iter();
+    for lane in lanes.iter_mut() {
+        let Lane { package, target, units, .. } = lane;
+        for unit in units.iter_mut().filter(|u| !u.failed) {
+            for task in &mut unit.tasks {
+                let own = task.picks.len() - 1;
+                if let Trial::Compare(trial) = &mut task.trial {
+                    let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
+                    if !task.told && trial.plan().control_discovery {
+                        withdraw_unconfirmed(trial, &own);
+                        task.adjusted = own;
+                    }
+                }
+                if !task.told && task.trial.decide() != Decision::More {
+                    task.told = true;
+                    sink.finished(At { package, target, offer: &unit.offer }, task);
+                }
+            }
+        }
+    }
+}
+
+fn withdraw_unconfirmed(trial: &mut Compare, adjusted: &[Option<f64>]) {
+    if trial.decide() == Decision::More {
+        return;
+    }
+    let rate = 1.0 - trial.looks().confidence();
+    for (index, p) in adjusted.iter().enumerate() {
+        let called =
+            matches!(trial.judgement(index + 1).verdict, Verdict::Faster | Verdict::Slower);
+        // The slack keeps a p-value that equals the rate up to rounding on the accepting side.
+        if called && p.is_none_or(|p| p > rate + 1e-9) {
+            trial.withdraw(index + 1);
+        }
+    }
 }
 
 fn uses_threads(unit: &Unit) -> bool {
@@ -305,14 +369,10 @@ impl Lane {
         self.units.iter().any(Unit::is_open)
     }
 
-    fn stop(&mut self, reason: StopReason, sink: &mut dyn Sink) {
-        let (package, target) = (&self.package, &self.target);
+    fn stop(&mut self, reason: StopReason) {
         for unit in self.units.iter_mut().filter(|u| u.is_open()) {
             for task in &mut unit.tasks {
-                if task.trial.decide() == Decision::More {
-                    task.trial.stop(reason);
-                    sink.finished(At { package, target, offer: &unit.offer }, task);
-                }
+                task.trial.stop(reason);
             }
         }
     }
@@ -498,12 +558,7 @@ impl Driver<'_> {
                 subjects.iter_mut().map(|s| s as &mut dyn Subject).collect();
             match task.trial.step(&mut borrowed, pilot) {
                 Ok(()) if pilot => {}
-                Ok(()) => {
-                    self.sink.launched(at, task);
-                    if task.trial.decide() != Decision::More {
-                        self.sink.finished(at, task);
-                    }
-                }
+                Ok(()) => self.sink.launched(at, task),
                 Err(error) if error.kind == SubjectErrorKind::Failed => {
                     // The worker lives on and is at the end of this benchmark.
                     let side = culprit.get();
@@ -525,3 +580,6 @@ impl Driver<'_> {
         self.sink.failed(At { package, target, offer: &unit.offer }, side, what, tail);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,6 +141,9 @@ pub struct Comparison {
     pub look_error: Option<f64>,
     /// `faster`, `slower`, `equivalent`, `inconclusive` or `identical`.
     pub verdict: String,
+    /// p-value of "no change", adjusted for all comparisons of the run so that the false discovery
+    /// rate is controlled; `null` where it is not adjusted.
+    pub p_adjusted: Option<f64>,
     /// Practical threshold (fraction).
     pub threshold: f64,
     /// Pairs, all launches together.
@@ -261,12 +264,32 @@ pub struct Summary {
     pub unmatched: usize,
     /// Targets that do not compile at a revision.
     pub not_measurable: usize,
+    /// Geometric mean of the ratios of all compared benchmarks, one per contender.
+    pub geometric_means: Vec<GeometricMeanLine>,
     /// Whether the user interrupted.
     pub interrupted: bool,
     /// Row of the run in the store; `null` when it was not stored.
     pub run: Option<i64>,
     /// Wall seconds from the end of the builds to the last launch.
     pub seconds: f64,
+}
+
+/// A geometric mean over benchmarks, as a change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct GeometricMeanLine {
+    /// The contender, as the user wrote it.
+    pub contender: String,
+    /// Geometric mean of `contender / reference`, minus 1.
+    pub change: f64,
+    /// Lower bound of a 95 % interval; `null` below six launches that all benchmarks have.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// Benchmarks it is taken over.
+    pub benchmarks: usize,
+    /// Launches that all of them have.
+    pub launches: usize,
 }
 
 impl Summary {

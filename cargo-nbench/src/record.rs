@@ -348,7 +348,13 @@ pub fn measurement_result(line: &Measurement) -> MeasurementResult {
 }
 
 /// A comparison as a line.
-pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Rev) -> Comparison {
+pub fn comparison_line(
+    key: &Key,
+    trial: &Compare,
+    reference: Rev,
+    contender: Rev,
+    p_adjusted: Option<f64>,
+) -> Comparison {
     let judgement = trial.judgement(key.contender);
     let d = trial.diagnostics(key.contender);
     let mut notes = Vec::new();
@@ -372,7 +378,14 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
         ));
     }
     if judgement.verdict == Verdict::Inconclusive {
-        notes.extend(advice(&judgement, trial));
+        let apart = judgement.interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0)
+            && judgement.change.is_some_and(|c| c.abs() > trial.plan().threshold);
+        match p_adjusted.filter(|_| apart) {
+            Some(p) => notes.push(format!(
+                "by itself it would be called, beside all comparisons of this run it is not (adjusted p = {p:.2}); `--filter` asks about it alone"
+            )),
+            None => notes.extend(advice(&judgement, trial)),
+        }
     }
     let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
     if called && judgement.change.is_some_and(|c| c.abs() < 0.05) {
@@ -398,6 +411,7 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
         confidence: Some(trial.looks().confidence()),
         look_error: judgement.interval.map(|i| i.level),
         verdict: judgement.verdict.word().to_owned(),
+        p_adjusted,
         threshold: trial.plan().threshold,
         pairs: judgement.pairs,
         launches: judgement.launches,

@@ -258,8 +258,22 @@ fn summary(term: &Term, s: &Summary) -> String {
     if parts.is_empty() {
         parts.push("nothing measured".to_owned());
     }
+    let mut text = String::new();
+    for mean in &s.geometric_means {
+        let interval = match (mean.low, mean.high) {
+            (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
+            _ => "without an interval: fewer than 6 launches in common".to_owned(),
+        };
+        text.push_str(&format!(
+            "geometric mean of {} benchmarks at {}: {}  {interval}\n",
+            mean.benchmarks,
+            mean.contender,
+            percent(mean.change)
+        ));
+    }
     let end = if s.interrupted { ", interrupted" } else { "" };
-    format!("{} in {:.1} s{end}", parts.join(", "), s.seconds)
+    text.push_str(&format!("{} in {:.1} s{end}", parts.join(", "), s.seconds));
+    text
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use nbench_engine::observe::Silent;
 use nbench_engine::single::SingleLaunch;
+use nbench_engine::summary::{geometric_mean, launch_estimates};
 use nbench_engine::{Compare, Measure};
 use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
 
 use crate::drive::{At, Sink, Task, Trial};
 use crate::failure::Failure;
-use crate::lines::{Comparison, FailureLine, Line, Measurement, Rev, Summary};
+use crate::lines::{Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Rev, Summary};
 use crate::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
 };
@@ -37,6 +38,8 @@ pub struct Session<'t> {
     pub summary: Summary,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
+    /// Launch estimates of every comparison between revisions, by contender.
+    estimates: Vec<(usize, Vec<Option<f64>>)>,
     started: Instant,
 }
 
@@ -49,6 +52,7 @@ impl<'t> Session<'t> {
             sides,
             summary: Summary::default(),
             aside: Vec::new(),
+            estimates: Vec::new(),
             started: Instant::now(),
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
@@ -154,9 +158,33 @@ impl<'t> Session<'t> {
         } else {
             nbench_store::RunState::Finished
         });
+        self.summary.geometric_means = self.geometric_means();
         let line = Line::Summary(self.summary.clone());
         report::print(self.term, &line);
         (self.summary, self.recorder.trouble().cloned())
+    }
+
+    /// One geometric mean per contender that has at least two comparisons.
+    fn geometric_means(&self) -> Vec<GeometricMeanLine> {
+        (1..self.sides.revisions.len())
+            .filter_map(|contender| {
+                let own: Vec<Vec<Option<f64>>> = self
+                    .estimates
+                    .iter()
+                    .filter(|(of, _)| *of == contender)
+                    .map(|(_, estimates)| estimates.clone())
+                    .collect();
+                let mean = (own.len() > 1).then(|| geometric_mean(&own, 0.05)).flatten()?;
+                Some(GeometricMeanLine {
+                    contender: self.sides.revisions[contender].label.clone(),
+                    change: mean.change,
+                    low: mean.interval.map(|i| i.0),
+                    high: mean.interval.map(|i| i.1),
+                    benchmarks: mean.benchmarks,
+                    launches: mean.launches,
+                })
+            })
+            .collect()
     }
 
     /// Ends a session that found nothing to measure; the failure that follows says why.
@@ -321,7 +349,16 @@ impl Sink for Session<'_> {
                     let key = key(at, &self.name(at, task, contender), contender);
                     let (reference, _) = self.subject(at, task, 0);
                     let (other, _) = self.subject(at, task, contender);
-                    let line = comparison_line(&key, trial, reference, other);
+                    let line = comparison_line(
+                        &key,
+                        trial,
+                        reference,
+                        other,
+                        task.adjusted.get(contender - 1).copied().flatten(),
+                    );
+                    if !is_between_cases(task) {
+                        self.estimates.push((contender, launch_estimates(trial, contender)));
+                    }
                     self.recorder.comparison_result(&key, &line);
                     self.say(Line::Comparison(Box::new(line)));
                 }

@@ -143,14 +143,11 @@ impl Listed {
     fn tasks(&self, offer: &Offer, plan: &Plan) -> Vec<Task> {
         let sides = self.listings.len();
         match (sides, offer.cases.len()) {
-            (1, 0 | 1) => vec![Task {
-                name: offer.id.clone(),
-                picks: vec![Pick { side: 0, case: 0 }],
-                trial: Trial::Measure(Box::new(Measure::new(
-                    self.seed_name(&offer.id),
-                    plan.clone(),
-                ))),
-            }],
+            (1, 0 | 1) => {
+                let trial = Measure::new(self.seed_name(&offer.id), plan.clone());
+                let picks = vec![Pick { side: 0, case: 0 }];
+                vec![Task::new(offer.id.clone(), picks, Trial::Measure(Box::new(trial)))]
+            }
             // Cases compared with each other: different implementations, so equal time; the
             // reference comes first.
             (1, cases) => {
@@ -158,15 +155,9 @@ impl Listed {
                 let mut order: Vec<usize> = (0..cases).collect();
                 order.swap(0, reference);
                 let plan = Plan { batching: Batching::EqualTime, ..plan.clone() };
-                vec![Task {
-                    name: offer.id.clone(),
-                    picks: order.iter().map(|case| Pick { side: 0, case: *case }).collect(),
-                    trial: Trial::Compare(Box::new(Compare::new(
-                        self.seed_name(&offer.id),
-                        cases,
-                        plan,
-                    ))),
-                }]
+                let picks = order.iter().map(|case| Pick { side: 0, case: *case }).collect();
+                let trial = Compare::new(self.seed_name(&offer.id), cases, plan);
+                vec![Task::new(offer.id.clone(), picks, Trial::Compare(Box::new(trial)))]
             }
             // Across revisions each case is a benchmark of its own.
             (_, cases) => {
@@ -196,7 +187,7 @@ impl Listed {
             .collect();
         let picks = picks?;
         let trial = Compare::new(self.seed_name(&name), picks.len(), plan.clone());
-        Some(Task { name, picks, trial: Trial::Compare(Box::new(trial)) })
+        Some(Task::new(name, picks, Trial::Compare(Box::new(trial))))
     }
 
     /// The name that seeds a schedule: equal ids of different targets must not share orders.

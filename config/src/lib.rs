@@ -83,6 +83,8 @@ pub struct Layer {
     pub look_errors: Option<Vec<f64>>,
     /// Whether `equivalent` may be said.
     pub may_say_equivalent: Option<bool>,
+    /// Whether calls among many benchmarks must survive the control of the false discovery rate.
+    pub control_discovery: Option<bool>,
     /// Practical threshold (fraction).
     pub threshold: Option<f64>,
     /// Overall confidence (fraction).
@@ -183,6 +185,7 @@ impl Layer {
             looks: self.looks.or(below.looks),
             look_errors: self.look_errors.or(below.look_errors),
             may_say_equivalent: self.may_say_equivalent.or(below.may_say_equivalent),
+            control_discovery: self.control_discovery.or(below.control_discovery),
             threshold: self.threshold.or(below.threshold),
             confidence: self.confidence.or(below.confidence),
             seed: self.seed.or(below.seed),
@@ -266,6 +269,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         looks,
         may_say_equivalent: merged.may_say_equivalent.unwrap_or(base.may_say_equivalent),
         half_width: base.half_width,
+        control_discovery: merged.control_discovery.unwrap_or(base.control_discovery),
         threshold: merged.threshold.unwrap_or(base.threshold),
         seed: merged.seed.unwrap_or(base.seed),
         sample_time: span("sample_time", &merged.sample_time, base.sample_time)?,

@@ -286,6 +286,23 @@ impl Compare {
         self.stopped = Some(reason);
     }
 
+    /// Takes back the call of `contender` (1-based), which did not survive beside other comparisons:
+    /// more launches follow if the plan has any left, otherwise the verdict becomes inconclusive.
+    pub fn withdraw(&mut self, contender: usize) {
+        let more = self.launches.len() < self.looks.last()
+            && matches!(self.stopped, None | Some(StopReason::Decided));
+        let Some(slot) = self.decided.get_mut(contender.wrapping_sub(1)) else { return };
+        if more {
+            *slot = None;
+            self.stopped = None;
+        } else if let Some(judgement) = slot {
+            judgement.verdict = Verdict::Inconclusive;
+            if self.stopped == Some(StopReason::Decided) {
+                self.stopped = Some(StopReason::LastLook);
+            }
+        }
+    }
+
     /// The judgement of `contender` (1-based subject index); before the end it is what would be
     /// said if the run stopped now.
     pub fn judgement(&self, contender: usize) -> Judgement {

@@ -106,6 +106,9 @@ pub struct Plan {
     pub looks: Looks,
     /// Whether `equivalent` may be said; a single early look is too weak for it.
     pub may_say_equivalent: bool,
+    /// Whether a call among many benchmarks must also survive the control of the false discovery
+    /// rate; one early look is too weak for that.
+    pub control_discovery: bool,
     /// Half-width (fraction) that an interval must reach before a look may end a comparison, for
     /// those who want a size rather than a verdict; `None` lets a verdict end it.
     pub half_width: Option<f64>,
@@ -144,6 +147,7 @@ impl Default for Plan {
             batching: Batching::Shared,
             looks: Looks::standard(),
             may_say_equivalent: true,
+            control_discovery: true,
             half_width: None,
             threshold: 0.01,
             seed: 1,

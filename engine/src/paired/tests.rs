@@ -92,6 +92,27 @@ fn several_contenders_are_judged_each_and_slow_ones_after_six_launches() {
 }
 
 #[test]
+fn a_withdrawn_call_gets_more_launches_or_becomes_inconclusive() {
+    let mut trial = Compare::new("x", 2, Plan::default());
+    let launch = || vec![round(100.0, 103.0, true), round(100.0, 103.0, false)];
+    let take_until_done = |trial: &mut Compare| {
+        while trial.decide() == Decision::More {
+            trial.accept(launch(), &mut Silent);
+        }
+        trial.launches().len()
+    };
+    assert_eq!(take_until_done(&mut trial), 10);
+    trial.withdraw(1);
+    assert_eq!(take_until_done(&mut trial), 16);
+    trial.withdraw(1);
+    assert_eq!(take_until_done(&mut trial), 24);
+    trial.withdraw(1);
+    assert_eq!(trial.decide(), Decision::Done(StopReason::LastLook));
+    assert_eq!(trial.judgement(1).verdict, Verdict::Inconclusive);
+    assert!(trial.judgement(1).interval.is_some());
+}
+
+#[test]
 fn a_wanted_half_width_is_what_ends_a_comparison() {
     let plan = |half_width| Plan { half_width: Some(half_width), ..Plan::default() };
     // Estimates spread over 1.2 %: a verdict `slower` at the first look, but not narrow there.
