@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::gate::GatePolicy;
 use crate::term::{Colour, Format};
 
 const EXIT_CODES: &str = "\
@@ -217,9 +218,11 @@ pub struct AbArgs {
     /// Measure even if both sides are the same code.
     #[arg(long)]
     pub force: bool,
-    /// Exit 1 if a benchmark is slower.
-    #[arg(long)]
-    pub gate: bool,
+    /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
+    /// inconclusive or missing (`closed`); `report` only reports.
+    #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
+          default_missing_value = "slower", hide_possible_values = true)]
+    pub gate: Option<GatePolicy>,
     /// Exit 6 if a benchmark is inconclusive or not measurable.
     #[arg(long)]
     pub require_verdict: bool,

@@ -15,10 +15,12 @@ use crate::cargo::{
     Workspace, build, select,
 };
 use crate::failure::{Exit, Failure};
+use crate::gate::{self, GatePolicy};
 use crate::interrupt;
 use crate::launch::Starter;
-use crate::lines::{Line, Skipped, Summary};
+use crate::lines::{Line, Skipped};
 use crate::place::Placement;
+use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
 
@@ -150,17 +152,22 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
     }
 }
 
-/// The exit code of a finished run; when several apply the first of store, benchmark failure, gate,
-/// missing verdict wins.
-pub fn exit_of(summary: &Summary, store_trouble: bool, gate: bool, require_verdict: bool) -> Exit {
+/// The exit code of a finished run, with what the gate has to say; when several codes apply the first
+/// of store, benchmark failure, gate, missing verdict wins.
+pub fn exit_of(ended: &Ended, policy: GatePolicy, require_verdict: bool, term: &mut Term) -> Exit {
+    let summary = &ended.summary;
+    let gated = gate::judge(policy, &ended.comparisons, summary);
+    for remark in &gated.remarks {
+        term.warn(remark);
+    }
     if summary.interrupted {
         Exit::Interrupted
-    } else if store_trouble {
+    } else if ended.trouble.is_some() {
         Exit::Store
     } else if summary.failed > 0 {
         Exit::BenchmarkFailed
-    } else if gate && summary.slower > 0 {
-        Exit::Slower
+    } else if let Some(exit) = gated.exit {
+        exit
     } else if require_verdict && (summary.inconclusive > 0 || summary.not_measurable > 0) {
         Exit::NoVerdict
     } else {
@@ -178,17 +185,28 @@ pub fn invocation() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::{Comparison, Summary};
 
     #[test]
     fn the_gravest_exit_wins() {
-        let summary = Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() };
-        assert_eq!(exit_of(&summary, true, true, true), Exit::Store);
-        assert_eq!(exit_of(&summary, false, true, true), Exit::BenchmarkFailed);
-        let summary = Summary { failed: 0, ..summary };
-        assert_eq!(exit_of(&summary, false, true, true), Exit::Slower);
-        assert_eq!(exit_of(&summary, false, false, true), Exit::NoVerdict);
-        assert_eq!(exit_of(&summary, false, false, false), Exit::Done);
-        let summary = Summary { interrupted: true, ..summary };
-        assert_eq!(exit_of(&summary, true, true, true), Exit::Interrupted);
+        let mut term = Term::captured(Box::new(Vec::new()), Box::new(Vec::new()));
+        let slower =
+            Comparison { verdict: "slower".into(), change: Some(0.2), ..Comparison::default() };
+        let mut ended = Ended {
+            summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
+            comparisons: vec![slower],
+            trouble: Some(Failure::new(Exit::Store, "no store")),
+        };
+        let mut exit = |ended: &Ended, policy| exit_of(ended, policy, true, &mut term);
+        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Store);
+        ended.trouble = None;
+        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::BenchmarkFailed);
+        ended.summary.failed = 0;
+        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Slower);
+        assert_eq!(exit(&ended, GatePolicy::Report), Exit::NoVerdict);
+        ended.summary.inconclusive = 0;
+        assert_eq!(exit(&ended, GatePolicy::Report), Exit::Done);
+        ended.summary.interrupted = true;
+        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Interrupted);
     }
 }

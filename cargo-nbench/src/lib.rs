@@ -14,6 +14,7 @@ pub mod drive;
 pub mod failure;
 pub mod fingerprint;
 pub mod forge;
+pub mod gate;
 mod git;
 pub mod identical;
 pub mod interrupt;

@@ -18,6 +18,9 @@ use crate::failure::{Exit, Failure};
 use crate::lines::{Comparison, FailureLine, Line, Measurement, Rev, ThroughputLine};
 use crate::revision::Revision;
 
+/// Changes below this between builds that kept their link layout may be the layout's (fraction).
+pub const LAYOUT_DOUBT: f64 = 0.05;
+
 /// Who a stored value belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -388,7 +391,7 @@ pub fn comparison_line(
         }
     }
     let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
-    if called && judgement.change.is_some_and(|c| c.abs() < 0.05) {
+    if called && judgement.change.is_some_and(|c| c.abs() < LAYOUT_DOUBT) {
         notes.push("may be layout: both sides kept the link layout of their build".to_owned());
     }
     if trial.calibration().and_then(|c| c.threads) == Some(true) {

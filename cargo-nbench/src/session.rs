@@ -26,6 +26,17 @@ pub struct Sides {
     pub revisions: Vec<Revision>,
 }
 
+/// What a session leaves.
+#[derive(Debug)]
+pub struct Ended {
+    /// Totals.
+    pub summary: Summary,
+    /// Every comparison between revisions or cases.
+    pub comparisons: Vec<Comparison>,
+    /// The first trouble with the store.
+    pub trouble: Option<Failure>,
+}
+
 /// Receives results and passes them on.
 pub struct Session<'t> {
     /// The terminal.
@@ -38,6 +49,7 @@ pub struct Session<'t> {
     pub summary: Summary,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
+    comparisons: Vec<Comparison>,
     /// Launch estimates of every comparison between revisions, by contender.
     estimates: Vec<(usize, Vec<Option<f64>>)>,
     started: Instant,
@@ -52,6 +64,7 @@ impl<'t> Session<'t> {
             sides,
             summary: Summary::default(),
             aside: Vec::new(),
+            comparisons: Vec::new(),
             estimates: Vec::new(),
             started: Instant::now(),
         };
@@ -71,7 +84,8 @@ impl<'t> Session<'t> {
                 self.aside.push(line);
                 self.recorder.details(&self.aside);
             }
-            Line::Measurement(_) | Line::Comparison(_) | Line::Summary(_) => {}
+            Line::Comparison(comparison) => self.comparisons.push(*comparison),
+            Line::Measurement(_) | Line::Summary(_) => {}
         }
     }
 
@@ -148,7 +162,7 @@ impl<'t> Session<'t> {
     }
 
     /// Ends the session: the last line, the state of the run, trouble with the store.
-    pub fn end(mut self, interrupted: bool) -> (Summary, Option<Failure>) {
+    pub fn end(mut self, interrupted: bool) -> Ended {
         self.term.end_progress();
         self.summary.interrupted = interrupted;
         self.summary.run = self.recorder.run();
@@ -161,7 +175,11 @@ impl<'t> Session<'t> {
         self.summary.geometric_means = self.geometric_means();
         let line = Line::Summary(self.summary.clone());
         report::print(self.term, &line);
-        (self.summary, self.recorder.trouble().cloned())
+        Ended {
+            summary: self.summary,
+            comparisons: self.comparisons,
+            trouble: self.recorder.trouble().cloned(),
+        }
     }
 
     /// One geometric mean per contender that has at least two comparisons.

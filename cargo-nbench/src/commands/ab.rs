@@ -163,11 +163,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    let (summary, trouble) = session.end(interrupt::requested());
-    if let Some(trouble) = &trouble {
+    let ended = session.end(interrupt::requested());
+    if let Some(trouble) = &ended.trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
-    Ok(exit_of(&summary, trouble.is_some(), args.gate, args.require_verdict))
+    Ok(exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term))
 }
 
 /// The revisions to compare, reference first, and why when they were chosen for the user.

@@ -11,6 +11,7 @@ use crate::commands::{
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
@@ -119,11 +120,11 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    let (summary, trouble) = session.end(interrupt::requested());
-    if let Some(trouble) = &trouble {
+    let ended = session.end(interrupt::requested());
+    if let Some(trouble) = &ended.trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
-    Ok(exit_of(&summary, trouble.is_some(), false, false))
+    Ok(exit_of(&ended, GatePolicy::Report, false, term))
 }
 
 /// The commit that the working tree stands on, with the digest of what differs from it. Outside git a
