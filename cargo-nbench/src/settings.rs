@@ -180,12 +180,40 @@ fn glob(pattern: &[char], text: &[char]) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// Settings that a benchmark carries in its offer, applied to a plan, but for a threshold that the
-/// user gave on the command line (`keep_threshold`). What cannot be read is returned in words.
-pub fn with_offer(
+/// How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark
+/// asks for itself.
+#[derive(Debug, Clone)]
+pub struct Plans<'s> {
+    /// The plan of the run.
+    pub plan: nbench_engine::Plan,
+    /// Rules by benchmark.
+    pub rules: &'s [nbench_config::Rule],
+    /// Whether a threshold on the command line wins over rules and benchmarks.
+    pub threshold_is_given: bool,
+}
+
+impl Plans<'_> {
+    /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
+    pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
+        let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
+        let id: Vec<char> = offer.id.to_lowercase().chars().collect();
+        let rule = self.rules.iter().rev().find(|rule| {
+            glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id)
+        });
+        if let Some(rule) = rule {
+            plan.threshold = rule.threshold;
+        }
+        if self.threshold_is_given {
+            plan.threshold = self.plan.threshold;
+        }
+        (plan, doubts)
+    }
+}
+
+/// Settings that a benchmark carries in its offer, applied to a plan.
+fn with_offer(
     plan: &nbench_engine::Plan,
     settings: &[(String, String)],
-    keep_threshold: bool,
 ) -> (nbench_engine::Plan, Vec<String>) {
     let mut plan = plan.clone();
     let mut doubts = Vec::new();
@@ -206,11 +234,7 @@ pub fn with_offer(
                 .parse()
                 .ok()
                 .filter(|t: &f64| (0.0..1.0).contains(t))
-                .map(|t| {
-                    if !keep_threshold {
-                        plan.threshold = t;
-                    }
-                })
+                .map(|t| plan.threshold = t)
                 .is_some(),
             // Known elsewhere, or to a newer version.
             _ => true,
@@ -242,10 +266,28 @@ mod tests {
     fn offered_settings_change_the_plan_or_are_named() {
         let offered = [("slice_ns", "5000"), ("threshold", "7"), ("tomorrow", "x")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered, false);
+        let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
         assert_eq!(plan.slice, Duration::from_micros(5));
         assert_eq!(plan.threshold, 0.01);
         assert_eq!(doubts.len(), 1);
         assert!(doubts[0].contains("`threshold`"));
+    }
+
+    #[test]
+    fn the_command_line_wins_over_rules_over_the_benchmark() {
+        let rules = [("*", 0.05), ("parse/*", 0.03)]
+            .map(|(pattern, threshold)| nbench_config::Rule { pattern: pattern.into(), threshold });
+        let offer = nbench::wire::Offer {
+            id: "Parse/1".into(),
+            settings: vec![("threshold".into(), "0.2".into())],
+            ..Default::default()
+        };
+        let plan = nbench_engine::Plan::default();
+        let of = |rules, threshold_is_given| {
+            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0.threshold
+        };
+        assert_eq!(of(&rules, false), 0.03);
+        assert_eq!(of(&rules[..0], false), 0.2);
+        assert_eq!(of(&rules, true), 0.01);
     }
 }

@@ -10,7 +10,7 @@ use crate::cargo::Executable;
 use crate::drive::{Lane, Pick, Task, Trial, Unit};
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Unmatched};
-use crate::settings::{Filter, with_offer};
+use crate::settings::{Filter, Plans};
 use crate::walk::{Listing, list, plan_walks};
 
 /// An executable as the launcher wants it.
@@ -105,8 +105,7 @@ impl Listed {
     pub fn lane(
         &self,
         filter: &Filter,
-        plan: &Plan,
-        keep_threshold: bool,
+        plans: &Plans<'_>,
     ) -> (Option<Lane>, Vec<String>) {
         let common = self.common(filter);
         let ids: BTreeSet<&str> = common.iter().map(|o| o.id.as_str()).collect();
@@ -121,7 +120,7 @@ impl Listed {
         let mut doubts = Vec::new();
         let mut units = Vec::new();
         for offer in common {
-            let (plan, unusable) = with_offer(plan, &offer.settings, keep_threshold);
+            let (plan, unusable) = plans.of(offer);
             doubts.extend(unusable.into_iter().map(|d| format!("`{}`: {d}", offer.id)));
             let tasks = self.tasks(offer, &plan);
             units.push(Unit { offer: offer.clone(), tasks, failed: false });
@@ -200,6 +199,10 @@ impl Listed {
 mod tests {
     use super::*;
 
+    fn plans() -> Plans<'static> {
+        Plans { plan: Plan::default(), rules: &[], threshold_is_given: false }
+    }
+
     fn listed(sides: &[&[(&str, &[&str])]]) -> Listed {
         let program = Program {
             path: "x".into(),
@@ -248,7 +251,7 @@ mod tests {
     fn two_sides_pair_equal_cases_wherever_they_stand() {
         let both =
             listed(&[&[("s", &["x", "y"]), ("old", &[])], &[("new", &[]), ("s", &["y", "z"])]]);
-        let (lane, _) = both.lane(&Filter::default(), &Plan::default(), false);
+        let (lane, _) = both.lane(&Filter::default(), &plans());
         let lane = lane.unwrap();
         assert_eq!(lane.units.len(), 1);
         assert_eq!(lane.units[0].tasks.len(), 1);
@@ -261,6 +264,6 @@ mod tests {
     #[test]
     fn nothing_in_common_is_no_lane() {
         let both = listed(&[&[("a", &[])], &[("b", &[])]]);
-        assert!(both.lane(&Filter::default(), &Plan::default(), false).0.is_none());
+        assert!(both.lane(&Filter::default(), &plans()).0.is_none());
     }
 }

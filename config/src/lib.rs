@@ -51,6 +51,17 @@ impl Preset {
     }
 }
 
+/// Settings of some benchmarks, by pattern.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Pattern for the whole id, case ignored: `*` for any text, `?` for one character.
+    #[serde(rename = "match")]
+    pub pattern: String,
+    /// Practical threshold of these benchmarks (fraction).
+    pub threshold: f64,
+}
+
 /// One layer of settings; what is absent is left to the layer below.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -103,6 +114,8 @@ pub struct Layer {
     pub max_launches: Option<usize>,
     /// Relative half-width at which a single measurement stops.
     pub precision: Option<f64>,
+    /// Settings by benchmark; of several that match the last one counts.
+    pub benchmark: Option<Vec<Rule>>,
     /// Longest time a batch may take before its worker is given up.
     pub batch_limit: Option<String>,
     /// Longest time set-up between two benchmarks may take.
@@ -195,6 +208,7 @@ impl Layer {
             min_launches: self.min_launches.or(below.min_launches),
             max_launches: self.max_launches.or(below.max_launches),
             precision: self.precision.or(below.precision),
+            benchmark: self.benchmark.or(below.benchmark),
             batch_limit: self.batch_limit.or(below.batch_limit),
             setup_limit: self.setup_limit.or(below.setup_limit),
         }
@@ -210,6 +224,8 @@ pub struct Settings {
     pub plan: Plan,
     /// Path of the store, if one was set.
     pub store: Option<PathBuf>,
+    /// Settings by benchmark.
+    pub rules: Vec<Rule>,
     /// Longest time of a batch.
     pub batch_limit: Option<Duration>,
     /// Longest time of set-up between two benchmarks.
@@ -281,6 +297,16 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         confidence,
     };
     plan.validate().map_err(|message| ConfigError { message })?;
+    for rule in merged.benchmark.iter().flatten() {
+        if !(0.0..1.0).contains(&rule.threshold) {
+            return Err(ConfigError {
+                message: format!(
+                    "`threshold` of `{}` is {}, but must be at least 0 and below 1",
+                    rule.pattern, rule.threshold
+                ),
+            });
+        }
+    }
     let limit = |name: &str, text: &Option<String>| {
         text.as_ref()
             .map(|t| {
@@ -292,6 +318,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         preset,
         plan,
         store: merged.store.clone(),
+        rules: merged.benchmark.clone().unwrap_or_default(),
         batch_limit: limit("batch_limit", &merged.batch_limit)?,
         setup_limit: limit("setup_limit", &merged.setup_limit)?,
     })
@@ -337,6 +364,16 @@ mod tests {
         let looks = resolve([layer]).unwrap().plan.looks;
         assert!((looks.confidence() - 0.99).abs() < 1e-12);
         assert!((looks.alpha[0] - 0.002).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rules_by_benchmark_are_read_and_checked() {
+        let text = "[[benchmark]]\nmatch = \"parse/*\"\nthreshold = 0.03\n";
+        let settings = resolve([Layer::from_toml(text, "nbench.toml").unwrap()]).unwrap();
+        assert_eq!(settings.rules, [Rule { pattern: "parse/*".into(), threshold: 0.03 }]);
+        let bad = text.replace("0.03", "3.0");
+        let error = resolve([Layer::from_toml(&bad, "nbench.toml").unwrap()]).unwrap_err();
+        assert!(error.message.contains("`parse/*`"), "{error}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::lines::{FailureLine, Line};
 use crate::report;
 use crate::revision::Repository;
-use crate::settings::{self, Filter, build_options, flag_layer};
+use crate::settings::{self, Filter, Plans, build_options, flag_layer};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::{Format, Term, Tone};
@@ -148,10 +148,14 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for repeat in 0..args.repeats {
         // Every repeat draws its own orders, start orders and environments.
         let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));
-        let plan = nbench_engine::Plan { seed, ..settings.plan.clone() };
+        let plans = Plans {
+            plan: nbench_engine::Plan { seed, ..settings.plan.clone() },
+            rules: &settings.rules,
+            threshold_is_given: args.threshold.is_some(),
+        };
         let mut lanes: Vec<_> = listed
             .iter()
-            .filter_map(|l| l.lane(&filter, &plan, args.threshold.is_some()).0)
+            .filter_map(|l| l.lane(&filter, &plans).0)
             .collect();
         let budget =
             args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));

@@ -15,7 +15,7 @@ use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
-use crate::settings::{self, Filter, build_options, flag_layer, store_path};
+use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
@@ -105,6 +105,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
 
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
+    let plans = Plans {
+        plan: settings.plan.clone(),
+        rules: &settings.rules,
+        threshold_is_given: args.threshold.is_some(),
+    };
     let mut lanes = Vec::new();
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
@@ -134,7 +139,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             }
             continue;
         }
-        let (lane, doubts) = listed.lane(&filter, &settings.plan, args.threshold.is_some());
+        let (lane, doubts) = listed.lane(&filter, &plans));
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);

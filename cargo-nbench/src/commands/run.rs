@@ -17,7 +17,7 @@ use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{Session, Sides};
-use crate::settings::{self, Filter, build_options, flag_layer, store_path};
+use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
 use crate::suite::{Target, list_target, program};
 use crate::term::Term;
 
@@ -83,6 +83,11 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
 
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
+    let plans = Plans {
+        plan: settings.plan.clone(),
+        rules: &settings.rules,
+        threshold_is_given: false,
+    };
     let mut lanes = Vec::new();
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
@@ -97,7 +102,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);
         }
-        let (lane, doubts) = listed.lane(&filter, &settings.plan, false);
+        let (lane, doubts) = listed.lane(&filter, &plans);
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);
