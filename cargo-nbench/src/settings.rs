@@ -197,9 +197,11 @@ impl Plans<'_> {
     pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
         let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
         let id: Vec<char> = offer.id.to_lowercase().chars().collect();
-        let rule = self.rules.iter().rev().find(|rule| {
-            glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id)
-        });
+        let rule = self
+            .rules
+            .iter()
+            .rev()
+            .find(|rule| glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id));
         if let Some(rule) = rule {
             plan.threshold = rule.threshold;
         }

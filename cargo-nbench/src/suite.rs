@@ -102,11 +102,7 @@ impl Listed {
 
     /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings of
     /// offers that cannot be used are returned in words.
-    pub fn lane(
-        &self,
-        filter: &Filter,
-        plans: &Plans<'_>,
-    ) -> (Option<Lane>, Vec<String>) {
+    pub fn lane(&self, filter: &Filter, plans: &Plans<'_>) -> (Option<Lane>, Vec<String>) {
         let common = self.common(filter);
         let ids: BTreeSet<&str> = common.iter().map(|o| o.id.as_str()).collect();
         let suites: Vec<Vec<String>> = self

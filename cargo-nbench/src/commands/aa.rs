@@ -153,10 +153,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
             rules: &settings.rules,
             threshold_is_given: args.threshold.is_some(),
         };
-        let mut lanes: Vec<_> = listed
-            .iter()
-            .filter_map(|l| l.lane(&filter, &plans).0)
-            .collect();
+        let mut lanes: Vec<_> = listed.iter().filter_map(|l| l.lane(&filter, &plans).0).collect();
         let budget =
             args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
         drive(&starter, &mut lanes, Options { budget, seed }, &mut collector)?;

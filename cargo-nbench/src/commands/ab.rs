@@ -139,7 +139,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             }
             continue;
         }
-        let (lane, doubts) = listed.lane(&filter, &plans));
+        let (lane, doubts) = listed.lane(&filter, &plans);
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);

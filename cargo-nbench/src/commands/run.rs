@@ -83,11 +83,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
 
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
-    let plans = Plans {
-        plan: settings.plan.clone(),
-        rules: &settings.rules,
-        threshold_is_given: false,
-    };
+    let plans =
+        Plans { plan: settings.plan.clone(), rules: &settings.rules, threshold_is_given: false };
     let mut lanes = Vec::new();
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
