@@ -146,6 +146,17 @@ pub enum PresetArg {
     Thorough,
 }
 
+/// When the link layout is drawn anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayoutsArg {
+    /// For every side at every launch.
+    Fresh,
+    /// In a second trial, for changes below 5 % that the first one called.
+    Confirm,
+    /// Never: every side keeps the layout of its build.
+    Off,
+}
+
 /// Where results are kept.
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Store")]
@@ -207,6 +218,9 @@ pub struct AbArgs {
     /// Overall confidence of an interval (fraction).
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,
+    /// Whether the link layout is drawn anew (default fresh, where the linker can).
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Measurement")]
+    pub layouts: Option<LayoutsArg>,
     /// How to measure.
     #[command(flatten)]
     pub plan: PlanArgs,

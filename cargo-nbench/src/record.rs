@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{Compare, Decision, Measure, Verdict};
+use nbench_engine::{Compare, Decision, Measure};
 use nbench_store::{
     Benchmark, BenchmarkId, ComparisonId, ComparisonLaunch, ComparisonResult, ComparisonRow,
     MeasurementId, MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun,
@@ -346,7 +346,7 @@ pub fn measurement_result(line: &Measurement) -> MeasurementResult {
     }
 }
 
-/// A comparison as a line.
+/// A comparison as a line, without what is said about link layouts.
 pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Rev) -> Comparison {
     let judgement = trial.judgement(key.contender);
     let d = trial.diagnostics(key.contender);
@@ -359,10 +359,6 @@ pub fn comparison_line(key: &Key, trial: &Compare, reference: Rev, contender: Re
     }
     for launch in &d.disagreeing_launches {
         notes.push(format!("launch {} disagrees with the others", launch + 1));
-    }
-    let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
-    if called && judgement.change.is_some_and(|c| c.abs() < 0.05) {
-        notes.push("may be layout: both sides kept the link layout of their build".to_owned());
     }
     if trial.calibration().and_then(|c| c.threads) == Some(true) {
         notes.push("uses threads, so workers were not pinned to one CPU".to_owned());

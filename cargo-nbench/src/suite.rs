@@ -7,8 +7,9 @@ use nbench::wire::Offer;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::cargo::Executable;
-use crate::drive::{Lane, Pick, Task, Trial, Unit};
+use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::launch::{Program, Starter};
+use crate::layout::Standing;
 use crate::lines::{FailureLine, Line, Unmatched};
 use crate::settings::{Filter, with_offer};
 use crate::walk::{Listing, list, plan_walks};
@@ -131,6 +132,7 @@ impl Listed {
             walks: plan_walks(&suites),
             units,
             unpinned: false,
+            luck: LaneLuck::default(),
         };
         (Some(lane), doubts)
     }
@@ -145,6 +147,7 @@ impl Listed {
                     self.seed_name(&offer.id),
                     plan.clone(),
                 ))),
+                layout: Standing::default(),
             }],
             // Cases compared with each other: different implementations, so equal time; the
             // reference comes first.
@@ -161,6 +164,7 @@ impl Listed {
                         cases,
                         plan,
                     ))),
+                    layout: Standing::default(),
                 }]
             }
             // Across revisions each case is a benchmark of its own.
@@ -191,7 +195,8 @@ impl Listed {
             .collect();
         let picks = picks?;
         let trial = Compare::new(self.seed_name(&name), picks.len(), plan.clone());
-        Some(Task { name, picks, trial: Trial::Compare(Box::new(trial)) })
+        let trial = Trial::Compare(Box::new(trial));
+        Some(Task { name, picks, trial, layout: Standing::default() })
     }
 
     /// The name that seeds a schedule: equal ids of different targets must not share orders.
