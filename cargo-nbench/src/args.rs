@@ -160,6 +160,17 @@ pub enum PresetArg {
     Thorough,
 }
 
+/// When the link layout is drawn anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayoutsArg {
+    /// For every side at every launch.
+    Fresh,
+    /// In a second trial, for changes below 5 % that the first one called.
+    Confirm,
+    /// Never: every side keeps the layout of its build.
+    Off,
+}
+
 /// Where results are kept.
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Store")]
@@ -238,6 +249,9 @@ pub struct AbArgs {
     /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,
+    /// Whether the link layout is drawn anew (default fresh, where the linker can).
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Measurement")]
+    pub layouts: Option<LayoutsArg>,
     /// How to measure.
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -267,6 +281,9 @@ pub struct AaArgs {
     /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub threshold: Option<f64>,
+    /// Whether the link layout is drawn anew (default fresh, where the linker can).
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Measurement")]
+    pub layouts: Option<LayoutsArg>,
     /// How to measure; a budget holds for all repeats together.
     #[command(flatten)]
     pub plan: PlanArgs,

@@ -2,16 +2,17 @@
 //! every suite by fresh workers. It moves workers and trials together and tells a [`Sink`] what
 //! happened; it neither prints nor stores, and does not know which side is older.
 
+mod settle;
+
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use nbench::wire::Offer;
+use nbench_config::Layouts;
 use nbench_engine::observe::Silent;
 use nbench_engine::remote::{Peer, Remote};
-use nbench_engine::summary::{adjusted_by_discovery_rate, contender_p};
 use nbench_engine::{
     Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
-    Verdict,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -19,7 +20,9 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::launch::{Luck, Program, Starter, Worker, interrupted};
+use crate::layout::{Drawn, Standing, Supply, target_seed};
 use crate::walk::{Arrival, autopsy, move_to};
+use settle::settle;
 
 /// One bench target, built for every side.
 #[derive(Debug)]
@@ -36,6 +39,33 @@ pub struct Lane {
     pub units: Vec<Unit>,
     /// Whether workers stay unpinned because a benchmark uses threads.
     pub unpinned: bool,
+    /// Its link layouts.
+    pub luck: LaneLuck,
+}
+
+/// Where a lane's link layouts come from, and those of the launch that is running.
+#[derive(Debug)]
+pub struct LaneLuck {
+    when: Layouts,
+    supply: Supply,
+    /// Launches begun, the pilot not counted.
+    launches: usize,
+    /// Whether second trials confirm what first ones said.
+    confirming: bool,
+    /// The executables of this launch, or why it has none; nothing where none are wanted.
+    drawn: Option<Result<Drawn, String>>,
+}
+
+impl Default for LaneLuck {
+    fn default() -> LaneLuck {
+        LaneLuck {
+            when: Layouts::Off,
+            supply: Supply::Kept,
+            launches: 0,
+            confirming: false,
+            drawn: None,
+        }
+    }
 }
 
 /// One offered benchmark.
@@ -58,6 +88,8 @@ pub struct Task {
     pub picks: Vec<Pick>,
     /// The trial.
     pub trial: Trial,
+    /// What it had of link layouts.
+    pub layout: Standing,
     /// p-values of the contenders, adjusted for all comparisons of the run so far; empty until the
     /// task ended, and where they are not adjusted.
     pub adjusted: Vec<Option<f64>>,
@@ -68,7 +100,8 @@ pub struct Task {
 impl Task {
     /// A task that has not run.
     pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
-        Task { name, picks, trial, adjusted: Vec::new(), told: false }
+        let layout = Standing::default();
+        Task { name, picks, trial, layout, adjusted: Vec::new(), told: false }
     }
 }
 
@@ -206,8 +239,12 @@ pub fn drive(
     sink: &mut dyn Sink,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let mut driver =
-        Driver { starter, sink, random: StdRng::seed_from_u64(options.seed ^ 0x6c61_756e_6368) };
+    let mut driver = Driver {
+        starter,
+        sink,
+        seed: options.seed,
+        random: StdRng::seed_from_u64(options.seed ^ 0x6c61_756e_6368),
+    };
     for lane in lanes.iter_mut() {
         lane.unpinned = true;
         driver.lane(lane, true);
@@ -229,6 +266,7 @@ pub fn drive(
             driver.lane(lane, false);
         }
         settle(lanes, driver.sink);
+        lanes.iter_mut().for_each(Lane::confirm_what_is_due);
         // The plan's costs are the pilot's; what launches really take is known from here on.
         launch_cost = began.elapsed().as_secs_f64();
         driver.sink.expect(expected_launches(lanes));
@@ -239,54 +277,6 @@ pub fn drive(
     }
     settle(lanes, driver.sink);
     Ok(())
-}
-
-/// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the run:
-/// a call whose adjusted p-value is too large is taken back, and its task goes on to the next look.
-///
-/// Source of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
-fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
-    let mut raw = Vec::new();
-    for task in lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks) {
-        if let Trial::Compare(trial) = &task.trial {
-            raw.extend((1..task.picks.len()).map(|contender| contender_p(trial, contender)));
-        }
-    }
-    let mut adjusted = adjusted_by_discovery_rate(&raw).into_iter();
-    for lane in lanes.iter_mut() {
-        let Lane { package, target, units, .. } = lane;
-        for unit in units.iter_mut().filter(|u| !u.failed) {
-            for task in &mut unit.tasks {
-                let own = task.picks.len() - 1;
-                if let Trial::Compare(trial) = &mut task.trial {
-                    let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
-                    if !task.told && trial.plan().control_discovery {
-                        withdraw_unconfirmed(trial, &own);
-                        task.adjusted = own;
-                    }
-                }
-                if !task.told && task.trial.decide() != Decision::More {
-                    task.told = true;
-                    sink.finished(At { package, target, offer: &unit.offer }, task);
-                }
-            }
-        }
-    }
-}
-
-fn withdraw_unconfirmed(trial: &mut Compare, adjusted: &[Option<f64>]) {
-    if trial.decide() == Decision::More {
-        return;
-    }
-    let rate = 1.0 - trial.looks().confidence();
-    for (index, p) in adjusted.iter().enumerate() {
-        let called =
-            matches!(trial.judgement(index + 1).verdict, Verdict::Faster | Verdict::Slower);
-        // The slack keeps a p-value that equals the rate up to rounding on the accepting side.
-        if called && p.is_none_or(|p| p > rate + 1e-9) {
-            trial.withdraw(index + 1);
-        }
-    }
 }
 
 fn uses_threads(unit: &Unit) -> bool {
@@ -303,11 +293,12 @@ fn expected_launches(lanes: &[Lane]) -> u64 {
         .map(|task| {
             let done = task.trial.launches();
             let (first, last) = task.trial.span();
-            match task.trial.decide() {
-                Decision::Done(_) => done,
-                Decision::More if done < first => first,
-                Decision::More => last,
-            }
+            task.layout.launches_before()
+                + match task.trial.decide() {
+                    Decision::Done(_) => done,
+                    Decision::More if done < first => first,
+                    Decision::More => last,
+                }
         })
         .sum::<usize>() as u64
 }
@@ -331,7 +322,8 @@ fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f
     // A process start with its hello takes about 20 ms per side.
     let starts =
         0.02 * lanes.iter().map(|l| l.programs.len() * l.walks.len()).sum::<usize>() as f64;
-    let fixed = warm + slow + starts;
+    let links: f64 = lanes.iter().map(Lane::seconds_of_layouts).sum();
+    let fixed = warm + slow + starts + links;
     let left = budget.saturating_sub(pilot).as_secs_f64();
     let cost = |share: f64| fixed + share * rounds;
     let wanted = first.max(FEWEST) as f64;
@@ -369,7 +361,67 @@ impl Lane {
         self.units.iter().any(Unit::is_open)
     }
 
+    /// Lets the executables of every launch be linked anew, or says in results why they are not.
+    pub fn vary_layouts(&mut self, when: Layouts, supply: Supply) {
+        for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
+            task.layout = Standing::new(when, &supply);
+        }
+        self.luck = LaneLuck { when, supply, ..LaneLuck::default() };
+    }
+
+    /// Seconds that a launch spends on linking.
+    fn seconds_of_layouts(&self) -> f64 {
+        if self.luck.when == Layouts::Fresh { self.luck.supply.seconds() } else { 0.0 }
+    }
+
+    /// Begins the next launch: draws layouts if they are wanted.
+    fn begin(&mut self, seed: u64) {
+        let seed = target_seed(seed, &self.package, &self.target);
+        let wanted = self.luck.when == Layouts::Fresh || self.luck.confirming;
+        // Those of the last launch go first: they have the same names.
+        self.luck.drawn = None;
+        if wanted {
+            self.luck.drawn = self.luck.supply.draw(seed, self.luck.launches);
+        }
+        self.luck.launches += 1;
+    }
+
+    /// The program of a side in this launch. When one side has no fresh layout, none has.
+    fn program(&self, side: usize) -> Program {
+        let built = &self.programs[side];
+        match &self.luck.drawn {
+            Some(Ok(drawn)) => drawn.program(side, built),
+            Some(Err(_)) | None => built.clone(),
+        }
+    }
+
+    /// Once all first trials are over, begins the second ones of those that need them: they share
+    /// their processes, so their launches cannot differ in layouts.
+    fn confirm_what_is_due(&mut self) {
+        if self.is_open() {
+            return;
+        }
+        for unit in self.units.iter_mut().filter(|unit| !unit.failed) {
+            for task in unit.tasks.iter_mut().filter(|task| task.layout.pending) {
+                if let Trial::Compare(trial) = &mut task.trial
+                    && task.layout.needs_confirmation(trial)
+                {
+                    task.layout.confirm(trial);
+                    self.luck.confirming = true;
+                }
+            }
+        }
+    }
+
+    /// Ends what is not finished. A confirmation that did not come to its end is given up.
     fn stop(&mut self, reason: StopReason) {
+        for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
+            if let Trial::Compare(trial) = &mut task.trial
+                && task.layout.pending
+            {
+                task.layout.give_up(trial, "it was stopped before fresh layouts confirmed it");
+            }
+        }
         for unit in self.units.iter_mut().filter(|u| u.is_open()) {
             for task in &mut unit.tasks {
                 task.trial.stop(reason);
@@ -387,6 +439,7 @@ impl Unit {
 struct Driver<'d> {
     starter: &'d Starter,
     sink: &'d mut dyn Sink,
+    seed: u64,
     random: StdRng,
 }
 
@@ -420,6 +473,14 @@ struct Crew<'i> {
 impl Driver<'_> {
     /// One launch of a lane: all its walks.
     fn lane(&mut self, lane: &mut Lane, pilot: bool) {
+        if !pilot {
+            lane.begin(self.seed);
+        }
+        self.walks(lane, pilot);
+        lane.luck.drawn = None;
+    }
+
+    fn walks(&mut self, lane: &mut Lane, pilot: bool) {
         for walk in 0..lane.walks.len() {
             let mut wanted: Vec<usize> = lane.walks[walk]
                 .iter()
@@ -493,7 +554,7 @@ impl Driver<'_> {
         for &side in &order {
             let luck =
                 Luck { padding: self.random.random_range(0..MAX_PADDING), pinned: !lane.unpinned };
-            match self.starter.start(&lane.programs[side], luck, &interrupted) {
+            match self.starter.start(&lane.program(side), luck, &interrupted) {
                 Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
                 Err(error) => return Err((side, (error.message, String::new()))),
             }
@@ -538,6 +599,7 @@ impl Driver<'_> {
         pilot: bool,
     ) -> Option<(usize, SubjectError)> {
         let (package, target) = (lane.package.clone(), lane.target.clone());
+        let drawn = lane.luck.drawn.as_ref();
         let Unit { offer, tasks, .. } = &mut lane.units[unit];
         let at = At { package: &package, target: &target, offer };
         for task in tasks.iter_mut().filter(|t| t.trial.decide() == Decision::More) {
@@ -558,7 +620,12 @@ impl Driver<'_> {
                 subjects.iter_mut().map(|s| s as &mut dyn Subject).collect();
             match task.trial.step(&mut borrowed, pilot) {
                 Ok(()) if pilot => {}
-                Ok(()) => self.sink.launched(at, task),
+                Ok(()) => {
+                    if let Some(drawn) = drawn {
+                        task.layout.count(drawn.as_ref().map(|_| ()).map_err(String::as_str));
+                    }
+                    self.sink.launched(at, task);
+                }
                 Err(error) if error.kind == SubjectErrorKind::Failed => {
                     // The worker lives on and is at the end of this benchmark.
                     let side = culprit.get();

@@ -1,8 +1,8 @@
 //! Whether results let a pipeline pass. It reads finished results and decides nothing about them.
 
 use crate::failure::Exit;
+use crate::layout::LUCK;
 use crate::lines::{Comparison, Summary};
-use crate::record::LAYOUT_DOUBT;
 
 /// What a gate rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -41,7 +41,7 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
             format!(
                 "the gate was not enforced for `{}`: link layout alone may explain a change below {:.0} % (`--gate=closed` rejects it)",
                 c.benchmark,
-                100.0 * LAYOUT_DOUBT
+                100.0 * LUCK
             )
         }));
     }
@@ -58,7 +58,7 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
 
 /// Whether the call is small and both sides kept the layout of their build.
 fn may_be_layout(c: &Comparison) -> bool {
-    c.layout != "fresh" && c.change.is_some_and(|change| change.abs() < LAYOUT_DOUBT)
+    c.layout != "fresh" && c.change.is_some_and(|change| change.abs() < LUCK)
 }
 
 #[cfg(test)]

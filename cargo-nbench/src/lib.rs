@@ -2,10 +2,11 @@
 //! and on the pull request. [`run`] is the whole program; tests call it in process.
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
-//! `checkout`, `cargo`, `sides` (what is built), `suite`, `walk`, `launch`, `drive` (how it is
-//! measured), `session`, `record`, `lines`, `report` (what becomes of results).
+//! `checkout`, `cargo`, `sides` (what is built), `suite`, `walk`, `launch`, `link`, `layout`,
+//! `drive` (how it is measured), `session`, `record`, `lines`, `report` (what becomes of results).
 
 pub mod args;
+mod capture;
 pub mod cargo;
 pub mod checkout;
 pub mod commands;
@@ -19,7 +20,9 @@ mod git;
 pub mod identical;
 pub mod interrupt;
 pub mod launch;
+pub mod layout;
 pub mod lines;
+pub mod link;
 pub mod lint_cap;
 pub mod overlay;
 pub mod place;

@@ -160,7 +160,9 @@ pub struct Comparison {
     pub contender_ns: Option<f64>,
     /// Iterations of one sample, reference first.
     pub iters_per_sample: Vec<u64>,
-    /// Whether link layouts were varied: `off` where both sides kept the layout of their build.
+    /// Whether link layouts were varied: `fresh` where every side had a layout of its own at every
+    /// launch, `off` where all kept the layout of their build, `unconfirmed` where they did so
+    /// because they could not be varied.
     pub layout: String,
     /// What running first instead of second does to the ratio (fraction).
     pub order_effect: Option<f64>,

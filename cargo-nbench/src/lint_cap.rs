@@ -2,6 +2,7 @@
 //! cargo and rustc and turns denied lints into warnings. RUSTFLAGS are not
 //! used for it, because they would replace the flags of the configuration.
 
+use crate::capture::{self, Capture};
 use crate::cargo::configuration_file;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -80,15 +81,34 @@ pub fn maybe_run_as_wrapper(arguments: impl IntoIterator<Item = OsString>) -> Op
         return None;
     }
     let arguments: Vec<OsString> = arguments.into_iter().skip(1).collect();
-    let mut command = replacement(&arguments, env::var_os(CHAINED))?;
+    let chained = env::var_os(CHAINED);
+    let mut command = replacement(&arguments, chained.clone())?;
+    let capture = Capture::wanted(&arguments);
+    match (&capture, &chained) {
+        (Some(capture), Some(chained)) => capture.refuse(&format!(
+            "`{}` stands before rustc, and may answer from its cache",
+            Path::new(chained).display()
+        )),
+        (Some(capture), None) => capture.add_to(&mut command),
+        (None, _) => {}
+    }
     // The user's wrapper may be cargo-nbench as well: it must not loop.
-    command.env_remove(CHAINED).env_remove(SWITCH);
+    command.env_remove(CHAINED).env_remove(SWITCH).env_remove(capture::variable().0);
     if let (Ok(moved), Some(dir)) = (env::var(MOVED_PACKAGE), env::var_os(MOVED_TO))
         && env::var("CARGO_PKG_NAME").is_ok_and(|package| package == moved)
     {
         command.env("CARGO_MANIFEST_DIR", dir);
     }
-    Some(run(command))
+    match capture.filter(|_| chained.is_none()) {
+        Some(capture) => {
+            let status = command.status().ok();
+            if let Some(status) = status {
+                capture.tidy(status);
+            }
+            Some(exit_code(status))
+        }
+        None => Some(run(command)),
+    }
 }
 
 /// The command that is run instead, when the arguments are those of a compiler.
@@ -136,7 +156,12 @@ fn run(mut command: Command) -> ExitCode {
 
 #[cfg(not(unix))]
 fn run(mut command: Command) -> ExitCode {
-    let code = command.status().ok().and_then(|status| status.code()).unwrap_or(101);
+    exit_code(command.status().ok())
+}
+
+/// The compiler's own code; 101, as for a panic of it, where there is none.
+fn exit_code(status: Option<std::process::ExitStatus>) -> ExitCode {
+    let code = status.and_then(|status| status.code()).unwrap_or(101);
     ExitCode::from(u8::try_from(code).unwrap_or(101))
 }
 

@@ -18,9 +18,6 @@ use crate::failure::{Exit, Failure};
 use crate::lines::{Comparison, FailureLine, Line, Measurement, Rev, ThroughputLine};
 use crate::revision::Revision;
 
-/// Changes below this between builds that kept their link layout may be the layout's (fraction).
-pub const LAYOUT_DOUBT: f64 = 0.05;
-
 /// Who a stored value belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -350,7 +347,7 @@ pub fn measurement_result(line: &Measurement) -> MeasurementResult {
     }
 }
 
-/// A comparison as a line.
+/// A comparison as a line, without what is said about link layouts.
 pub fn comparison_line(
     key: &Key,
     trial: &Compare,
@@ -389,10 +386,6 @@ pub fn comparison_line(
             )),
             None => notes.extend(advice(&judgement, trial)),
         }
-    }
-    let called = matches!(judgement.verdict, Verdict::Faster | Verdict::Slower);
-    if called && judgement.change.is_some_and(|c| c.abs() < LAYOUT_DOUBT) {
-        notes.push("may be layout: both sides kept the link layout of their build".to_owned());
     }
     if trial.calibration().and_then(|c| c.threads) == Some(true) {
         notes.push("uses threads, so workers were not pinned to one CPU".to_owned());

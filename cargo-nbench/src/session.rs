@@ -253,7 +253,9 @@ impl<'t> Session<'t> {
         let Some((index, launch)) = trial.launches().iter().enumerate().next_back() else { return };
         for contender in 1..task.picks.len() {
             let iters = trial.calibration().map_or(1, |c| c.iters[contender]);
-            let Some(row) = paired_launch(index + 1, launch, contender, iters) else { continue };
+            // A second trial goes on counting where the first one ended.
+            let index = task.layout.launches_before() + index + 1;
+            let Some(row) = paired_launch(index, launch, contender, iters) else { continue };
             let key = key(at, &self.name(at, task, contender), contender);
             let (_, reference) = self.subject(at, task, 0);
             let (_, other) = self.subject(at, task, contender);
@@ -367,15 +369,17 @@ impl Sink for Session<'_> {
                     let key = key(at, &self.name(at, task, contender), contender);
                     let (reference, _) = self.subject(at, task, 0);
                     let (other, _) = self.subject(at, task, contender);
-                    let line = comparison_line(
+                    let deciding = task.layout.deciding(trial, contender);
+                    let mut line = comparison_line(
                         &key,
-                        trial,
+                        deciding,
                         reference,
                         other,
                         task.adjusted.get(contender - 1).copied().flatten(),
                     );
+                    task.layout.annotate(&mut line, contender);
                     if !is_between_cases(task) {
-                        self.estimates.push((contender, launch_estimates(trial, contender)));
+                        self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
                     self.recorder.comparison_result(&key, &line);
                     self.say(Line::Comparison(Box::new(line)));

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nbench_config::{Layer, Preset, Settings, resolve};
+use nbench_config::{Layer, Layouts, Preset, Settings, resolve};
 use nbench_engine::remote::Limits;
 
-use crate::args::{BuildArgs, PlanArgs, PresetArg};
+use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
 
@@ -50,6 +50,15 @@ pub fn flag_layer(plan: &PlanArgs) -> Layer {
         batch_limit: plan.batch_limit.clone(),
         setup_limit: plan.setup_limit.clone(),
         ..Layer::default()
+    }
+}
+
+/// The flag `--layouts` as a setting.
+pub fn layouts(flag: LayoutsArg) -> Layouts {
+    match flag {
+        LayoutsArg::Fresh => Layouts::Fresh,
+        LayoutsArg::Confirm => Layouts::Confirm,
+        LayoutsArg::Off => Layouts::Off,
     }
 }
 

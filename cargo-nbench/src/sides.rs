@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::capture;
 use crate::cargo::{
     BuildContext, BuildOptions, Executable, Workspace, load_in, outer_configuration,
     resolve_toolchain,
@@ -16,7 +17,9 @@ use crate::commands::{Built, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
 use crate::identical::{only_inert_paths, same_code};
+use crate::layout::{Source, Supply};
 use crate::lines::{Line, Unmatched};
+use crate::link::Layouts;
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
@@ -80,7 +83,8 @@ pub fn build_sides(
         cap_lints: true,
         ..BuildContext::new(wish.here)
     };
-    let mut flags = flags_digest(&probe, wish.options);
+    // Builds of versions that kept no link commands must not be taken for fresh.
+    let mut flags = flags_digest(&probe, wish.options) + "-kept";
     if wish.overlay {
         flags.push_str("-overlay");
     }
@@ -111,6 +115,7 @@ pub fn build_sides(
             cap_all_crates: wish.overlay,
             target_dir: Some(slot.target_dir().to_owned()),
             configuration: outer_configuration(wish.repository.root(), slot.tree()),
+            extra_env: vec![capture::variable()],
             ..BuildContext::new(&dir)
         };
         let options = BuildOptions {
@@ -275,6 +280,28 @@ impl Sides {
             }
         }
         Ok(true)
+    }
+
+    /// Where fresh link layouts of a target come from.
+    pub fn layouts(&self, target: &Target) -> Supply {
+        let mut sources: Vec<Source> = Vec::new();
+        for (index, (side, program)) in self.sides.iter().zip(&target.programs).enumerate() {
+            let to = side.slot.directory().join(format!("layout-{index:02}"));
+            // Sides of equal trees have the same executable, which is proved once.
+            let known = target.programs[..index].iter().position(|p| p.path == program.path);
+            let layouts = match known.and_then(|at| sources.get(at)) {
+                Some(source) => Ok(source.layouts.clone()),
+                None => Layouts::read(&program.path).and_then(|mut layouts| {
+                    layouts.prove(&program.path, &to)?;
+                    Ok(layouts)
+                }),
+            };
+            match layouts {
+                Ok(layouts) => sources.push(Source { layouts, to }),
+                Err(reason) => return Supply::Unavailable(reason),
+            }
+        }
+        Supply::Ready(sources)
     }
 
     /// Directories of the checkouts, to be named in messages.

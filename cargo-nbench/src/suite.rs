@@ -7,7 +7,7 @@ use nbench::wire::Offer;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::cargo::Executable;
-use crate::drive::{Lane, Pick, Task, Trial, Unit};
+use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Unmatched};
 use crate::settings::{Filter, Plans};
@@ -131,6 +131,7 @@ impl Listed {
             walks: plan_walks(&suites),
             units,
             unpinned: false,
+            luck: LaneLuck::default(),
         };
         (Some(lane), doubts)
     }
@@ -232,11 +233,8 @@ mod tests {
 
     #[test]
     fn one_side_measures_and_compares_cases_with_their_reference() {
-        let (lane, _) = listed(&[&[("a", &[]), ("s", &["x", "y", "z"])]]).lane(
-            &Filter::default(),
-            &Plan::default(),
-            false,
-        );
+        let (lane, _) =
+            listed(&[&[("a", &[]), ("s", &["x", "y", "z"])]]).lane(&Filter::default(), &plans());
         let lane = lane.unwrap();
         assert!(matches!(lane.units[0].tasks[0].trial, Trial::Measure(_)));
         let picks: Vec<usize> = lane.units[1].tasks[0].picks.iter().map(|p| p.case).collect();

@@ -62,6 +62,30 @@ pub struct Rule {
     pub threshold: f64,
 }
 
+/// Whether the link layout of the compared executables is drawn anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layouts {
+    /// For every side at every launch.
+    #[default]
+    Fresh,
+    /// In a second trial, of changes below 5 % that the first one called.
+    Confirm,
+    /// Never: every side keeps the layout of its build.
+    Off,
+}
+
+impl Layouts {
+    /// The name in files, flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layouts::Fresh => "fresh",
+            Layouts::Confirm => "confirm",
+            Layouts::Off => "off",
+        }
+    }
+}
+
 /// One layer of settings; what is absent is left to the layer below.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -120,6 +144,8 @@ pub struct Layer {
     pub batch_limit: Option<String>,
     /// Longest time set-up between two benchmarks may take.
     pub setup_limit: Option<String>,
+    /// `fresh`, `confirm` or `off`.
+    pub layouts: Option<Layouts>,
 }
 
 /// Settings that cannot be used.
@@ -211,6 +237,7 @@ impl Layer {
             benchmark: self.benchmark.or(below.benchmark),
             batch_limit: self.batch_limit.or(below.batch_limit),
             setup_limit: self.setup_limit.or(below.setup_limit),
+            layouts: self.layouts.or(below.layouts),
         }
     }
 }
@@ -230,6 +257,8 @@ pub struct Settings {
     pub batch_limit: Option<Duration>,
     /// Longest time of set-up between two benchmarks.
     pub setup_limit: Option<Duration>,
+    /// Whether link layouts are drawn anew.
+    pub layouts: Layouts,
 }
 
 /// Merges layers, the first one winning, above the preset they name.
@@ -321,6 +350,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         rules: merged.benchmark.clone().unwrap_or_default(),
         batch_limit: limit("batch_limit", &merged.batch_limit)?,
         setup_limit: limit("setup_limit", &merged.setup_limit)?,
+        layouts: merged.layouts.unwrap_or_default(),
     })
 }
 
@@ -374,6 +404,21 @@ mod tests {
         let bad = text.replace("0.03", "3.0");
         let error = resolve([Layer::from_toml(&bad, "nbench.toml").unwrap()]).unwrap_err();
         assert!(error.message.contains("`parse/*`"), "{error}");
+    }
+
+    #[test]
+    fn layouts_are_fresh_unless_a_layer_says_otherwise() {
+        assert_eq!(resolve([]).unwrap().layouts, Layouts::Fresh);
+        let file = Layer::from_toml("layouts = \"confirm\"", "nbench.toml").unwrap();
+        assert_eq!(resolve([file.clone()]).unwrap().layouts, Layouts::Confirm);
+        let flags = Layer { layouts: Some(Layouts::Off), ..Layer::default() };
+        assert_eq!(resolve([flags, file]).unwrap().layouts, Layouts::Off);
+        let wrong = Layer::from_toml("layouts = \"new\"", "nbench.toml").unwrap_err();
+        assert!(wrong.message.contains("fresh") && wrong.message.contains("confirm"), "{wrong}");
+        for layouts in [Layouts::Fresh, Layouts::Confirm, Layouts::Off] {
+            let text = format!("layouts = \"{}\"", layouts.name());
+            assert_eq!(Layer::from_toml(&text, "x").unwrap().layouts, Some(layouts));
+        }
     }
 
     #[test]

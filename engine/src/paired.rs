@@ -180,6 +180,18 @@ impl Compare {
         }
     }
 
+    /// A second comparison of the same subjects with the same counts, as long as this one was: it has
+    /// no launches yet, and one look with the whole error after as many as this one took.
+    pub fn again(&self) -> Compare {
+        let alpha = 1.0 - self.looks.confidence();
+        let looks = Looks { at: vec![self.launches.len().max(1)], alpha: vec![alpha] };
+        let plan = Plan { looks: looks.clone(), ..self.plan.clone() };
+        let mut again = Compare::new(format!("{} again", self.name), self.subjects, plan);
+        again.looks = looks;
+        again.calibration = self.calibration.clone();
+        again
+    }
+
     /// The pilot: calibrates; its samples are not kept.
     pub fn pilot(
         &mut self,
@@ -366,6 +378,11 @@ impl Compare {
     /// Looks of this comparison, after the pilot may have chosen those of slow operations.
     pub fn looks(&self) -> &Looks {
         &self.looks
+    }
+
+    /// How many subjects are compared, the reference included.
+    pub fn subjects(&self) -> usize {
+        self.subjects
     }
 
     /// Settings of this comparison.

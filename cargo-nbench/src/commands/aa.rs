@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use nbench_config::Layouts;
 use nbench_engine::stats::{self, proportion_interval};
 use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
@@ -13,6 +14,7 @@ use crate::commands::{nothing_selected, starter};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::layout::Supply;
 use crate::lines::{FailureLine, Line};
 use crate::report;
 use crate::revision::Repository;
@@ -123,6 +125,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
+    flags.layouts = args.layouts.map(settings::layouts);
     let settings = settings::load(&root, flags)?;
     let tree = repository.working_tree()?;
     let options = build_options(&args.build);
@@ -140,6 +143,21 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let listed: Vec<_> = targets.into_iter().map(|t| list_target(&starter, t)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
+    }
+    let supplies: Vec<Supply> = listed
+        .iter()
+        .map(|target| match settings.layouts {
+            Layouts::Off => Supply::Kept,
+            Layouts::Fresh | Layouts::Confirm => built.layouts(&target.target),
+        })
+        .collect();
+    for (target, supply) in listed.iter().zip(&supplies) {
+        if let Supply::Unavailable(reason) = supply {
+            term.note(&format!(
+                "`{}` keeps the layout of its build: {reason}",
+                target.target.target
+            ));
+        }
     }
 
     let mut collector =

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use nbench_config::Layouts;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
@@ -11,6 +12,7 @@ use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::layout::Supply;
 use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
@@ -39,6 +41,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
     flags.batching.clone_from(&args.batching);
+    flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = settings::load(&root, flags)?;
     settings.plan.half_width = args.precision;
     let (revisions, why) = choose(&repository, &args.revisions)?;
@@ -139,7 +142,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             }
             continue;
         }
-        let (lane, doubts) = listed.lane(&filter, &plans);
+        let (mut lane, doubts) = listed.lane(&filter, &plans);
+        if let Some(lane) = &mut lane {
+            let supply = match settings.layouts {
+                Layouts::Off => Supply::Kept,
+                Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target),
+            };
+            if let Supply::Unavailable(reason) = &supply {
+                let target = &lane.target;
+                session.term.note(&format!("`{target}` keeps the layouts of its builds: {reason}"));
+            }
+            lane.vary_layouts(settings.layouts, supply);
+        }
         lanes.extend(lane);
         for doubt in doubts {
             session.term.warn(&doubt);

@@ -170,6 +170,7 @@ pub fn settings_json(settings: &nbench_config::Settings) -> String {
     serde_json::json!({
         "preset": settings.preset.name(),
         "plan": format!("{:?}", settings.plan),
+        "layouts": settings.layouts.name(),
     })
     .to_string()
 }

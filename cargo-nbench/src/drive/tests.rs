@@ -1,8 +1,8 @@
 //! Tests of what happens between launches: when the end of a task is told, and when a call is taken
 //! back beside many others.
 
-use nbench_engine::Plan;
 use nbench_engine::collect::Round;
+use nbench_engine::{Plan, Verdict};
 
 use super::*;
 
@@ -44,6 +44,7 @@ fn lane(others: usize, plan: &Plan) -> Lane {
         walks: Vec::new(),
         units,
         unpinned: false,
+        luck: LaneLuck::default(),
     }
 }
 

@@ -1,0 +1,60 @@
+//! Between launches: which tasks have come to their end. A call must survive beside all comparisons of
+//! the run before it is told. It starts nothing and measures nothing.
+
+use nbench_engine::summary::{adjusted_by_discovery_rate, contender_p};
+use nbench_engine::{Compare, Decision, Verdict};
+
+use super::{At, Lane, Sink, Trial};
+
+/// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the run:
+/// a call whose adjusted p-value is too large is taken back, and its task goes on to the next look.
+///
+/// Source of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
+pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
+    let mut raw = Vec::new();
+    for task in lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks) {
+        if let Trial::Compare(trial) = &task.trial {
+            raw.extend((1..task.picks.len()).map(|contender| contender_p(trial, contender)));
+        }
+    }
+    let mut adjusted = adjusted_by_discovery_rate(&raw).into_iter();
+    for lane in lanes.iter_mut() {
+        let Lane { package, target, units, .. } = lane;
+        for unit in units.iter_mut().filter(|u| !u.failed) {
+            for task in &mut unit.tasks {
+                let own = task.picks.len() - 1;
+                if let Trial::Compare(trial) = &mut task.trial {
+                    let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
+                    if !task.told && trial.plan().control_discovery {
+                        withdraw_unconfirmed(trial, &own);
+                        task.adjusted = own;
+                    }
+                }
+                if task.told || task.trial.decide() == Decision::More {
+                    continue;
+                }
+                task.layout.pending = matches!(&task.trial, Trial::Compare(trial)
+                    if task.layout.needs_confirmation(trial));
+                if !task.layout.pending {
+                    task.told = true;
+                    sink.finished(At { package, target, offer: &unit.offer }, task);
+                }
+            }
+        }
+    }
+}
+
+fn withdraw_unconfirmed(trial: &mut Compare, adjusted: &[Option<f64>]) {
+    if trial.decide() == Decision::More {
+        return;
+    }
+    let rate = 1.0 - trial.looks().confidence();
+    for (index, p) in adjusted.iter().enumerate() {
+        let called =
+            matches!(trial.judgement(index + 1).verdict, Verdict::Faster | Verdict::Slower);
+        // The slack keeps a p-value that equals the rate up to rounding on the accepting side.
+        if called && p.is_none_or(|p| p > rate + 1e-9) {
+            trial.withdraw(index + 1);
+        }
+    }
+}

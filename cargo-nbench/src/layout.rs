@@ -1,0 +1,236 @@
+//! When the compared executables get another link layout, and what a verdict is worth where they do
+//! not. It knows neither linkers nor what is measured; lucky placement must not read as a change.
+
+use std::path::{Path, PathBuf};
+
+use nbench_config::Layouts as When;
+use nbench_engine::{Compare, Verdict};
+
+use crate::launch::Program;
+use crate::lines::Comparison;
+use crate::link::Layouts;
+
+/// Calls of smaller changes than this (fraction) may be due to layout alone: the same source linked in
+/// another order differed by up to 4.6 %.
+pub const LUCK: f64 = 0.05;
+
+/// Where the executables of one bench target get their layouts from.
+#[derive(Debug, Clone)]
+pub enum Supply {
+    /// Nobody asked.
+    Kept,
+    /// Somebody asked, but they cannot be varied, for the reason given.
+    Unavailable(String),
+    /// One source per side.
+    Ready(Vec<Source>),
+}
+
+/// One side's executable, to be linked again.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// How it is linked.
+    pub layouts: Layouts,
+    /// Where to. Names of all sides have the same length, so that nothing but the layout differs.
+    pub to: PathBuf,
+}
+
+impl Supply {
+    /// Seconds that drawing a layout for every side takes.
+    pub fn seconds(&self) -> f64 {
+        match self {
+            Supply::Ready(sources) => sources.iter().map(|s| s.layouts.seconds()).sum(),
+            Supply::Kept | Supply::Unavailable(_) => 0.0,
+        }
+    }
+
+    /// Links every side in an order of its own for one launch; nothing when layouts are not varied.
+    /// Sides are independent even when they are the same code, because then a comparison with itself
+    /// is as noisy as any other.
+    ///
+    /// # Errors
+    /// Why, when one side cannot be linked: then no side has another layout.
+    pub fn draw(&self, seed: u64, launch: usize) -> Option<Result<Drawn, String>> {
+        let Supply::Ready(sources) = self else { return None };
+        let mut drawn = Drawn { paths: Vec::new() };
+        for (side, source) in sources.iter().enumerate() {
+            if let Err(reason) = source.layouts.relink(order(seed, launch, side), &source.to) {
+                return Some(Err(reason));
+            }
+            drawn.paths.push(source.to.clone());
+        }
+        Some(Ok(drawn))
+    }
+}
+
+/// The seed of one side's order: unrelated to that of any other side or launch.
+fn order(seed: u64, launch: usize, side: usize) -> u64 {
+    let mut state = seed;
+    for part in [launch as u64, side as u64] {
+        state = mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15)));
+    }
+    state
+}
+
+/// The finaliser of SplitMix64.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The seed of all layouts of one bench target: targets of equal seeds must not share their luck.
+pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
+    let bytes = package.bytes().chain([0]).chain(target.bytes());
+    bytes.fold(seed, |state, byte| mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte)))
+}
+
+/// Executables of one launch; dropping them deletes them.
+#[derive(Debug)]
+pub struct Drawn {
+    paths: Vec<PathBuf>,
+}
+
+impl Drawn {
+    /// The program of a side with its executable of this launch.
+    pub fn program(&self, side: usize, built: &Program) -> Program {
+        let path = self.paths.get(side).unwrap_or(&built.path).clone();
+        Program { path, ..built.clone() }
+    }
+
+    /// Where they are, by side.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// What one comparison had of layouts.
+#[derive(Debug)]
+pub struct Standing {
+    when: When,
+    /// Why layouts could not be varied at all, or in some launches.
+    reason: Option<String>,
+    fresh: usize,
+    kept: usize,
+    /// The trial that kept the layouts of the builds, once another one confirms it.
+    first: Option<Box<Compare>>,
+    /// Whether a confirmation is due or running.
+    pub pending: bool,
+}
+
+impl Standing {
+    /// Before the first launch.
+    pub fn new(when: When, supply: &Supply) -> Standing {
+        let reason = match supply {
+            Supply::Unavailable(reason) => Some(reason.clone()),
+            Supply::Kept | Supply::Ready(_) => None,
+        };
+        Standing { when, reason, fresh: 0, kept: 0, first: None, pending: false }
+    }
+
+    /// Counts a launch: with fresh layouts, or with those of the builds for the reason given.
+    pub fn count(&mut self, launch: Result<(), &str>) {
+        match launch {
+            Ok(()) => self.fresh += 1,
+            Err(reason) => {
+                self.kept += 1;
+                self.reason.get_or_insert_with(|| reason.to_owned());
+            }
+        }
+    }
+
+    /// Whether a finished `trial` says something that a second one must confirm.
+    pub fn needs_confirmation(&self, trial: &Compare) -> bool {
+        self.when == When::Confirm
+            && self.reason.is_none()
+            && self.first.is_none()
+            && (1..trial.subjects()).any(|contender| may_be_luck(trial, contender))
+    }
+
+    /// Puts a second trial in the place of `trial`.
+    pub fn confirm(&mut self, trial: &mut Compare) {
+        let again = trial.again();
+        self.first = Some(Box::new(std::mem::replace(trial, again)));
+    }
+
+    /// Gives up a confirmation that is due or running, for the reason given.
+    pub fn give_up(&mut self, trial: &mut Compare, reason: &str) {
+        if let Some(first) = self.first.take() {
+            *trial = *first;
+        }
+        self.pending = false;
+        self.kept = trial.launches().len();
+        self.reason = Some(reason.to_owned());
+    }
+
+    /// Launches of the first trial, while or after a second one confirms it.
+    pub fn launches_before(&self) -> usize {
+        self.first.as_ref().map_or(0, |first| first.launches().len())
+    }
+
+    /// The trial whose word counts for a contender.
+    pub fn deciding<'t>(&'t self, trial: &'t Compare, contender: usize) -> &'t Compare {
+        match &self.first {
+            Some(first) if !may_be_luck(first, contender) => first,
+            _ => trial,
+        }
+    }
+
+    /// Says in `line`, the result of the deciding trial, what layouts it had.
+    pub fn annotate(&self, line: &mut Comparison, contender: usize) {
+        let called =
+            line.verdict == Verdict::Faster.word() || line.verdict == Verdict::Slower.word();
+        let small = called && line.change.is_some_and(|change| change.abs() < LUCK);
+        let confirmed = self.first.as_ref().filter(|first| may_be_luck(first, contender));
+        let varied = self.when == When::Fresh || confirmed.is_some();
+        let word = match &self.reason {
+            _ if self.when == When::Off => "off",
+            Some(_) => "unconfirmed",
+            None if varied => "fresh",
+            None => "off",
+        };
+        word.clone_into(&mut line.layout);
+        if let Some(first) = confirmed {
+            let told = first.judgement(contender);
+            let change = told.change.map_or_else(String::new, |c| format!(" {:+.2} %", 100.0 * c));
+            line.notes.push(format!(
+                "a second trial with fresh layouts decides: with the layouts of the builds it read {}{change}",
+                told.verdict.word()
+            ));
+        }
+        let reason =
+            self.reason.as_deref().unwrap_or("both sides kept the link layout of their build");
+        if word != "fresh" && small {
+            line.notes.push(format!("may be layout: {reason}"));
+        } else if word == "unconfirmed" && self.fresh > 0 {
+            line.notes.push(format!(
+                "{} of {} launches kept the link layouts of the builds: {reason}",
+                self.kept,
+                self.kept + self.fresh
+            ));
+        }
+    }
+}
+
+impl Default for Standing {
+    fn default() -> Standing {
+        Standing::new(When::Off, &Supply::Kept)
+    }
+}
+
+/// Whether a contender was called faster or slower by less than layout alone can do.
+fn may_be_luck(trial: &Compare, contender: usize) -> bool {
+    let judgement = trial.judgement(contender);
+    matches!(judgement.verdict, Verdict::Faster | Verdict::Slower)
+        && judgement.change.is_some_and(|change| change.abs() < LUCK)
+}
+
+#[cfg(test)]
+mod tests;
