@@ -111,8 +111,9 @@ fn a_second_trial_decides_small_calls_and_leaves_the_others() {
 #[test]
 fn nothing_is_confirmed_that_need_not_or_cannot_be() {
     let ready = Supply::Ready(Vec::new());
-    let needs =
-        |when, supply, change| Standing::new(when, supply).needs_confirmation(&trial(&[change]));
+    let needs = |when, supply: &Supply, change| {
+        Standing::new(when, supply).needs_confirmation(&trial(&[change]))
+    };
     assert!(needs(When::Confirm, &ready, -0.02));
     assert!(!needs(When::Confirm, &ready, 0.001));
     assert!(!needs(When::Confirm, &ready, 0.06));
