@@ -9,6 +9,8 @@ mod compare;
 mod fixture;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
+#[path = "e2e/layout.rs"]
+mod layout;
 #[path = "e2e/measure.rs"]
 mod measure;
 #[path = "e2e/page.rs"]

@@ -63,7 +63,10 @@ impl Capture {
         let links = values("--emit")
             .iter()
             .any(|kinds| kinds.to_string_lossy().split(',').any(|kind| kind == "link"));
-        let executable = values("--crate-type").iter().any(|kind| *kind == "bin");
+        // Cargo leaves the type of a bench target without a test harness to the default, which is an
+        // executable.
+        let executable = values("--crate-type").iter().all(|kind| *kind == "bin")
+            && !arguments.iter().any(|argument| argument == "--test");
         if !links || !executable || krate.starts_with("build_script_") {
             return None;
         }
@@ -173,13 +176,15 @@ mod tests {
 
     #[test]
     fn linked_executables_are_kept_and_nothing_else() {
-        let bench = "--crate-name work --edition=2021 benches/work.rs --crate-type bin \
-                     --emit=dep-info,link -C opt-level=3 -C metadata=1f -C extra-filename=-2e \
+        let bench = "--crate-name work --edition=2021 benches/work.rs \
+                     --emit=dep-info,link --cfg test -C opt-level=3 -C metadata=1f -C extra-filename=-2e \
                      --out-dir /t/release/deps";
         assert_eq!(of(bench), Some(("/t/release/deps".into(), "work-2e".into())));
+        assert!(of(&bench.replace("--cfg test", "--crate-type bin")).is_some());
         for (from, to) in [
-            ("--crate-type bin", "--crate-type lib"),
-            ("--crate-type bin", "--crate-type proc-macro"),
+            ("--cfg test", "--crate-type lib"),
+            ("--cfg test", "--crate-type proc-macro"),
+            ("--cfg test", "--test"),
             ("dep-info,link", "dep-info,metadata"),
             ("--crate-name work", "--crate-name build_script_build"),
             ("--out-dir /t/release/deps", "-o x"),

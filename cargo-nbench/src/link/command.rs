@@ -184,7 +184,8 @@ pub(super) fn os_string(bytes: Vec<u8>) -> OsString {
 /// Why it cannot shuffle, as a fragment with what would help.
 pub(super) fn linker(call: &Call) -> Result<Linker, String> {
     let stem = |path: &OsStr| {
-        Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_suffix(".exe").map_or(name.clone(), str::to_owned)
     };
     let program = stem(&call.program);
     let text: Vec<_> = call.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
@@ -193,7 +194,7 @@ pub(super) fn linker(call: &Call) -> Result<Linker, String> {
         return Err(cannot("the linker of macOS"));
     }
     // Called without a compiler in between.
-    if program.ends_with("lld") || program == "ld.lld" {
+    if program.ends_with("lld") {
         return Ok(Linker::Lld { direct: true });
     }
     if program.ends_with("mold") {

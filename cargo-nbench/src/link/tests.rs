@@ -161,7 +161,6 @@ fn a_seed_draws_a_layout_and_nothing_else() {
         assert!(fs::read(at("one")).unwrap() == fs::read(at("same")).unwrap(), "{flags:?}");
         assert!(text(&at("one")) != text(&at("other")), "{flags:?}");
         assert!(text(&at("one")) != text(&executable), "{flags:?}");
-        assert_eq!(text(&at("one")).len().div_ceil(4096), text(&at("other")).len().div_ceil(4096));
     }
 }
 

@@ -71,6 +71,25 @@ fn a_scripted_slow_down_is_called_at_the_first_look() {
 }
 
 #[test]
+fn a_second_trial_is_as_long_as_the_first_and_spends_the_whole_error_at_its_end() {
+    let fresh = |_| -> Result<Vec<Box<dyn Subject>>, SubjectError> {
+        Ok(vec![Box::new(Scripted::constant(100.0)), Box::new(Scripted::constant(103.0))])
+    };
+    let first = compare("x", 2, Plan::default(), fresh, &mut Silent).unwrap();
+    let mut again = first.again();
+    assert_eq!((again.launches().len(), again.decide()), (0, Decision::More));
+    assert_eq!(again.calibration(), first.calibration());
+    assert_eq!(again.looks().at, [10]);
+    assert!((again.looks().confidence() - first.looks().confidence()).abs() < 1e-12);
+    for launch in first.launches() {
+        assert_eq!(again.decide(), Decision::More);
+        again.accept(launch.rounds.clone(), &mut Silent);
+    }
+    assert_eq!(again.decide(), Decision::Done(StopReason::Decided));
+    assert_eq!(again.judgement(1).change, first.judgement(1).change);
+}
+
+#[test]
 fn several_contenders_are_judged_each_and_slow_ones_after_six_launches() {
     let trial = compare(
         "x",
