@@ -192,6 +192,9 @@ pub struct RunArgs {
     /// Only benchmarks with this tag; can be repeated, all must match.
     #[arg(long, value_name = "TAG")]
     pub tag: Vec<String>,
+    /// Take the cases of a comparison one after the other instead of in rounds.
+    #[arg(long, help_heading = "Measurement")]
+    pub sequential_cases: bool,
     /// Relative half-width of the interval at which a measurement stops [default: 2%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub precision: Option<f64>,
@@ -246,6 +249,13 @@ pub struct AbArgs {
     /// Iteration counts: `shared` by both sides, or `equal-time` for each its own.
     #[arg(long, value_parser = ["shared", "equal-time"], value_name = "HOW", help_heading = "Measurement")]
     pub batching: Option<String>,
+    /// What the interval is made from: `signed-rank` over launches, or `block-bootstrap` over pairs,
+    /// which is too narrow [default: signed-rank].
+    #[arg(long, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
+    pub interval: Option<String>,
+    /// With several contenders, also compare these with each other.
+    #[arg(long)]
+    pub all_pairs: bool,
     /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{Compare, Decision, Judgement, Looks, Measure, Verdict};
+use nbench_engine::{Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, Verdict};
 use nbench_store::{
     Benchmark, BenchmarkId, ComparisonId, ComparisonLaunch, ComparisonResult, ComparisonRow,
     MeasurementId, MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun,
@@ -387,6 +387,18 @@ pub fn comparison_line(
             None => notes.extend(advice(&judgement, trial)),
         }
     }
+    if trial.plan().order == Order::Sequential {
+        notes.push(
+            "one case was taken after the other: what the machine did meanwhile is part of this"
+                .to_owned(),
+        );
+    }
+    if trial.plan().interval == IntervalMethod::BlockBootstrap {
+        notes.push(
+            "the interval is over pairs, which share the luck of their launch: it is too narrow"
+                .to_owned(),
+        );
+    }
     if trial.calibration().and_then(|c| c.threads) == Some(true) {
         notes.push("uses threads, so workers were not pinned to one CPU".to_owned());
     }
@@ -429,6 +441,41 @@ pub fn comparison_line(
         within_launch: d.within_launch,
         launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
         notes,
+    }
+}
+
+/// Two contenders against each other, from the launches in which both were compared with the
+/// reference. It is printed, not stored: the launches are.
+pub fn between_line(
+    key: &Key,
+    trial: &Compare,
+    subjects: (usize, usize),
+    reference: Rev,
+    contender: Rev,
+) -> Comparison {
+    let (first, second) = subjects;
+    let judgement = trial.between(first, second);
+    Comparison {
+        package: key.package.clone(),
+        target: key.target.clone(),
+        benchmark: key.benchmark.clone(),
+        reference,
+        contender,
+        change: judgement.change,
+        low: judgement.interval.map(|i| i.low),
+        high: judgement.interval.map(|i| i.high),
+        confidence: Some(trial.looks().confidence()),
+        look_error: judgement.interval.map(|i| i.level),
+        verdict: judgement.verdict.word().to_owned(),
+        threshold: trial.plan().threshold,
+        pairs: judgement.pairs,
+        launches: judgement.launches,
+        smallest: judgement.smallest,
+        stop: stop_word(trial.decide()),
+        reference_ns: trial.typical(first),
+        contender_ns: trial.typical(second),
+        layout: "off".to_owned(),
+        ..Comparison::default()
     }
 }
 

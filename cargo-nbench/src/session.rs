@@ -50,6 +50,8 @@ pub struct Session<'t> {
     /// Lines that have no table of their own.
     aside: Vec<Line>,
     comparisons: Vec<Comparison>,
+    /// Whether contenders are compared with each other too.
+    pub all_pairs: bool,
     /// Launch estimates of every comparison between revisions, by contender.
     estimates: Vec<(usize, Vec<Option<f64>>)>,
     started: Instant,
@@ -65,6 +67,7 @@ impl<'t> Session<'t> {
             summary: Summary::default(),
             aside: Vec::new(),
             comparisons: Vec::new(),
+            all_pairs: false,
             estimates: Vec::new(),
             started: Instant::now(),
         };
@@ -209,6 +212,21 @@ impl<'t> Session<'t> {
     pub fn abandon(mut self) {
         self.term.end_progress();
         self.recorder.finish(nbench_store::RunState::Failed);
+    }
+
+    /// Every two contenders against each other.
+    fn say_all_pairs(&mut self, at: At<'_>, task: &Task, trial: &Compare) {
+        for first in 1..task.picks.len() {
+            for second in first + 1..task.picks.len() {
+                let key = key(at, &self.name(at, task, second), second);
+                let (reference, _) = self.subject(at, task, first);
+                let (contender, _) = self.subject(at, task, second);
+                let mut line =
+                    record::between_line(&key, trial, (first, second), reference, contender);
+                task.layout.annotate(&mut line, second);
+                self.say(Line::Comparison(Box::new(line)));
+            }
+        }
     }
 
     fn store_measurement(&mut self, at: At<'_>, task: &Task) {
@@ -383,6 +401,9 @@ impl Sink for Session<'_> {
                     }
                     self.recorder.comparison_result(&key, &line);
                     self.say(Line::Comparison(Box::new(line)));
+                }
+                if self.all_pairs {
+                    self.say_all_pairs(at, task, trial);
                 }
             }
         }

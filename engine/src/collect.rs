@@ -52,6 +52,37 @@ pub fn collect(
     Ok(launch)
 }
 
+/// As [`collect`], but all rounds of one subject before those of the next. The rounds that come out
+/// hold the n-th sample of each, which were not taken next to each other.
+pub fn collect_sequentially(
+    subjects: &mut [&mut dyn Subject],
+    calibration: &Calibration,
+    first: usize,
+    name: &str,
+    observer: &mut dyn Observer,
+) -> Result<Rounds, SubjectError> {
+    let count = subjects.len();
+    let order: Vec<usize> = (0..count).map(|at| (first + at) % count.max(1)).collect();
+    let blank =
+        Round { order: order.clone(), per_operation: vec![0.0; count], cpu: vec![None; count] };
+    let mut launch = Rounds { rounds: vec![blank; calibration.rounds], spent: 0.0 };
+    for &index in &order {
+        let iters = calibration.iters[index];
+        for _ in 0..calibration.warmup_rounds {
+            launch.spent += single(subjects[index], iters)?.spent.0 as f64;
+        }
+        for taken in 0..calibration.rounds {
+            let sample = single(subjects[index], iters)?;
+            launch.spent += sample.spent.0 as f64;
+            let round = &mut launch.rounds[taken];
+            round.per_operation[index] = sample.wall.0 as f64 / iters as f64;
+            round.cpu[index] = sample.axes.cpu.value().map(|ns| ns / iters as f64);
+            observer.on(&Event::Round { name, taken: taken + 1, of: calibration.rounds });
+        }
+    }
+    Ok(launch)
+}
+
 fn take_round(
     subjects: &mut [&mut dyn Subject],
     calibration: &Calibration,
@@ -114,6 +145,19 @@ mod tests {
         assert!(launch.rounds.iter().all(|r| r.per_operation == [5.0, 7.0]));
         assert_eq!(first.iterations(), 11 * 10);
         assert_eq!(second.iterations(), 11 * 10);
+    }
+
+    #[test]
+    fn sequential_rounds_hold_each_subjects_nth_sample() {
+        let mut first = Scripted::new((1..=11).map(f64::from).collect());
+        let mut second = Scripted::new((101..=111).map(f64::from).collect());
+        let launch =
+            collect_sequentially(&mut [&mut first, &mut second], &counts(2), 1, "x", &mut Silent)
+                .unwrap();
+        // Three samples warm each subject up.
+        assert_eq!(launch.rounds[0].per_operation, [4.0, 104.0]);
+        assert_eq!(launch.rounds[7].per_operation, [11.0, 111.0]);
+        assert!(launch.rounds.iter().all(|r| r.order == [1, 0]));
     }
 
     #[test]

@@ -44,6 +44,6 @@ pub use nbench::{
     Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind,
 };
 pub use paired::{ChangeInterval, Compare, Judgement, Verdict, compare, judge};
-pub use plan::{Batching, Looks, Plan};
+pub use plan::{Batching, IntervalMethod, Looks, Order, Plan};
 pub use single::{Estimate, Measure, measure};
 pub use stop::{Decision, StopReason};

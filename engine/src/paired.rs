@@ -5,9 +5,9 @@
 use nbench::{Subject, SubjectError};
 
 use crate::calibrate::{Calibration, calibrate};
-use crate::collect::{Round, collect};
+use crate::collect::{Round, collect, collect_sequentially};
 use crate::observe::{Event, Observer};
-use crate::plan::{Looks, Plan};
+use crate::plan::{IntervalMethod, Looks, Order, Plan};
 use crate::schedule::Schedule;
 use crate::stats;
 use crate::stop::{Decision, StopReason, planned_alpha};
@@ -90,34 +90,52 @@ pub fn judge(
         high: i.high.exp_m1(),
         level: i.level,
     });
-    let verdict = match (change, interval) {
-        (Some(change), Some(ChangeInterval { low, high, .. })) => {
-            if low > 0.0 && change > threshold {
-                Verdict::Slower
-            } else if high < 0.0 && change < -threshold {
-                Verdict::Faster
-            } else if may_say_equivalent && low >= -threshold && high <= threshold {
-                Verdict::Equivalent
-            } else {
-                Verdict::Inconclusive
-            }
-        }
-        _ => Verdict::Inconclusive,
-    };
+    let verdict = verdict_of(change, interval, threshold, may_say_equivalent);
     // A change is called once it clears the threshold and the interval around it clears zero.
     let smallest = ranked.map(|i| ((i.high - i.low) / 2.0).exp_m1().max(threshold));
     Judgement { change, interval, verdict, launches: estimates.len(), pairs, smallest }
+}
+
+/// The verdict of an estimate and its interval; inconclusive without either.
+fn verdict_of(
+    change: Option<f64>,
+    interval: Option<ChangeInterval>,
+    threshold: f64,
+    may_say_equivalent: bool,
+) -> Verdict {
+    let (Some(change), Some(ChangeInterval { low, high, .. })) = (change, interval) else {
+        return Verdict::Inconclusive;
+    };
+    if low > 0.0 && change > threshold {
+        Verdict::Slower
+    } else if high < 0.0 && change < -threshold {
+        Verdict::Faster
+    } else if may_say_equivalent && low >= -threshold && high <= threshold {
+        Verdict::Equivalent
+    } else {
+        Verdict::Inconclusive
+    }
 }
 
 /// The estimate of one launch: the trimmed mean of `ln(contender / reference)`, taken separately
 /// over pairs led by either side and averaged, so that an order effect cancels instead of widening
 /// what is trimmed. With too few pairs of either lead it is the trimmed mean of all.
 pub fn launch_estimate(rounds: &[Round], contender: usize, trim: f64) -> Option<f64> {
+    estimate_between(rounds, 0, contender, trim)
+}
+
+/// [`launch_estimate`] of any two subjects.
+fn estimate_between(
+    rounds: &[Round],
+    reference: usize,
+    contender: usize,
+    trim: f64,
+) -> Option<f64> {
     let mut led = [Vec::new(), Vec::new()];
     for round in rounds {
-        let ratio = round.per_operation[contender] / round.per_operation[0];
+        let ratio = round.per_operation[contender] / round.per_operation[reference];
         if ratio.is_finite() && ratio > 0.0 {
-            let reference_first = round.order.iter().position(|s| *s == 0)
+            let reference_first = round.order.iter().position(|s| *s == reference)
                 < round.order.iter().position(|s| *s == contender);
             led[usize::from(reference_first)].push(ratio.ln());
         }
@@ -223,14 +241,21 @@ impl Compare {
         let Some(calibration) = &self.calibration else {
             return Err(SubjectError::protocol("a launch was asked for before its pilot"));
         };
-        let taken = collect(
-            subjects,
-            calibration,
-            &mut self.schedule,
-            &mut self.warm_schedule,
-            &self.name,
-            observer,
-        )?;
+        let taken = match self.plan.order {
+            Order::Rounds => collect(
+                subjects,
+                calibration,
+                &mut self.schedule,
+                &mut self.warm_schedule,
+                &self.name,
+                observer,
+            )?,
+            // Who comes first changes with the launch.
+            Order::Sequential => {
+                let first = self.launches.len() % self.subjects.max(1);
+                collect_sequentially(subjects, calibration, first, &self.name, observer)?
+            }
+        };
         Ok(self.accept(taken.rounds, observer))
     }
 
@@ -274,8 +299,65 @@ impl Compare {
     }
 
     fn judge_now(&self, contender: usize, alpha: f64) -> Judgement {
-        let estimates = self.estimates(contender);
-        judge(&estimates, self.pairs(), alpha, self.plan.threshold, self.plan.may_say_equivalent)
+        let plan = &self.plan;
+        match plan.interval {
+            IntervalMethod::SignedRank => judge(
+                &self.estimates(contender),
+                self.pairs(),
+                alpha,
+                plan.threshold,
+                plan.may_say_equivalent,
+            ),
+            IntervalMethod::BlockBootstrap => self.judge_pooled(contender, alpha),
+        }
+    }
+
+    /// As [`judge`], with the block bootstrap over all pairs in time order.
+    fn judge_pooled(&self, contender: usize, alpha: f64) -> Judgement {
+        const RESAMPLES: usize = 2000;
+        let ratios: Vec<f64> = self
+            .launches
+            .iter()
+            .flat_map(|l| &l.rounds)
+            .map(|r| (r.per_operation[contender] / r.per_operation[0]).ln())
+            .filter(|ratio| ratio.is_finite())
+            .collect();
+        let pooled =
+            stats::circular_block_interval(&ratios, 1.0 - alpha, RESAMPLES, self.plan.seed);
+        let interval = pooled.map(|i| ChangeInterval {
+            low: i.low.exp_m1(),
+            high: i.high.exp_m1(),
+            level: alpha,
+        });
+        let change = pooled.map(|i| i.mean.exp_m1());
+        Judgement {
+            change,
+            interval,
+            verdict: verdict_of(
+                change,
+                interval,
+                self.plan.threshold,
+                self.plan.may_say_equivalent,
+            ),
+            launches: self.launches.len(),
+            pairs: self.pairs(),
+            smallest: pooled.map(|i| ((i.high - i.low) / 2.0).exp_m1().max(self.plan.threshold)),
+        }
+    }
+
+    /// The comparison of any two subjects (`contender` against `reference`) by the launches at hand,
+    /// at the error of the look they ended at, or with what is left where they were cut off.
+    pub fn between(&self, reference: usize, contender: usize) -> Judgement {
+        let count = self.launches.len();
+        let alpha =
+            planned_alpha(&self.looks, count).unwrap_or_else(|| self.looks.left_after(count));
+        let estimates: Vec<f64> = self
+            .launches
+            .iter()
+            .filter_map(|l| estimate_between(&l.rounds, reference, contender, self.plan.trim))
+            .collect();
+        let plan = &self.plan;
+        judge(&estimates, self.pairs(), alpha, plan.threshold, plan.may_say_equivalent)
     }
 
     /// Whether another launch is wanted.

@@ -14,6 +14,26 @@ pub enum Batching {
     EqualTime,
 }
 
+/// What the interval of a comparison is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalMethod {
+    /// Exact signed ranks over launch estimates; the launch is the unit of observation.
+    SignedRank,
+    /// Circular-block bootstrap over the pairs of all launches in time order. Too narrow, because the
+    /// pairs of one launch share its luck; for comparison with tools that do it so.
+    BlockBootstrap,
+}
+
+/// In which order the subjects of a launch run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Rounds of all subjects, balanced.
+    Rounds,
+    /// One subject's samples after the other's. What the machine does meanwhile reads as a
+    /// difference; for benchmarks that disturb each other when they alternate.
+    Sequential,
+}
+
 /// When to look at the launches and how much error each look may spend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Looks {
@@ -102,6 +122,10 @@ pub struct Plan {
     pub trim: f64,
     /// Iteration counts of the subjects.
     pub batching: Batching,
+    /// Order of the subjects.
+    pub order: Order,
+    /// What the interval is made from.
+    pub interval: IntervalMethod,
     /// When to look.
     pub looks: Looks,
     /// Whether `equivalent` may be said; a single early look is too weak for it.
@@ -145,6 +169,8 @@ impl Default for Plan {
             spent_cap: Duration::from_millis(20),
             trim: 0.2,
             batching: Batching::Shared,
+            order: Order::Rounds,
+            interval: IntervalMethod::SignedRank,
             looks: Looks::standard(),
             may_say_equivalent: true,
             control_discovery: true,

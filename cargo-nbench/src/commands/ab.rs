@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use nbench_config::Layouts;
+use nbench_engine::IntervalMethod;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
@@ -44,6 +45,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = settings::load(&root, flags)?;
     settings.plan.half_width = args.precision;
+    if args.interval.as_deref() == Some("block-bootstrap") {
+        settings.plan.interval = IntervalMethod::BlockBootstrap;
+        // Its p-values are of the other method.
+        settings.plan.control_discovery = false;
+    }
     let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);
@@ -85,6 +91,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     );
     let labels: Vec<String> = recorded.iter().map(|r| r.label.clone()).collect();
     let mut session = Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
+    session.all_pairs = args.all_pairs;
     session.say(Line::Context(Context {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: "ab".to_owned(),

@@ -31,7 +31,10 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let workspace = load(here, &options)?;
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
-    let settings = settings::load(&workspace.root, flags)?;
+    let mut settings = settings::load(&workspace.root, flags)?;
+    if args.sequential_cases {
+        settings.plan.order = nbench_engine::Order::Sequential;
+    }
     let context = BuildContext::new(here);
     let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
     if built.executables.is_empty() {

@@ -111,6 +111,47 @@ fn several_contenders_are_judged_each_and_slow_ones_after_six_launches() {
 }
 
 #[test]
+fn any_two_subjects_can_be_compared_and_pooled_pairs_are_narrower() {
+    let plan = Plan { interval: IntervalMethod::BlockBootstrap, ..Plan::default() };
+    let mut ranked = Compare::new("x", 3, Plan::default());
+    let mut pooled = Compare::new("x", 3, plan);
+    for launch in 0..10 {
+        // Launch luck of up to 2 %, no spread within a launch.
+        let luck = 1.0 + 0.002 * f64::from(launch);
+        let rounds: Vec<Round> = (0..20)
+            .map(|i| Round {
+                order: if i % 2 == 0 { vec![0, 1, 2] } else { vec![2, 1, 0] },
+                per_operation: vec![100.0, 105.0 * luck, 110.0 * luck],
+                cpu: vec![None; 3],
+            })
+            .collect();
+        ranked.accept(rounds.clone(), &mut Silent);
+        pooled.accept(rounds, &mut Silent);
+    }
+    let between = ranked.between(1, 2);
+    assert_eq!(between.verdict, Verdict::Slower);
+    assert!((between.change.unwrap() - (110.0 / 105.0 - 1.0)).abs() < 1e-9);
+    let width = |j: &Judgement| j.interval.map(|i| i.high - i.low).unwrap();
+    assert!(width(&pooled.judgement(1)) < width(&ranked.judgement(1)));
+}
+
+#[test]
+fn sequential_order_compares_what_it_took() {
+    let plan = Plan { order: Order::Sequential, ..Plan::default() };
+    let trial = compare(
+        "x",
+        2,
+        plan,
+        |_| Ok(vec![Box::new(Scripted::constant(100.0)), Box::new(Scripted::constant(103.0))]),
+        &mut Silent,
+    )
+    .unwrap();
+    assert_eq!(trial.judgement(1).verdict, Verdict::Slower);
+    assert_eq!(trial.launches()[0].rounds[0].order, [0, 1]);
+    assert_eq!(trial.launches()[1].rounds[0].order, [1, 0]);
+}
+
+#[test]
 fn a_withdrawn_call_gets_more_launches_or_becomes_inconclusive() {
     let mut trial = Compare::new("x", 2, Plan::default());
     let launch = || vec![round(100.0, 103.0, true), round(100.0, 103.0, false)];
