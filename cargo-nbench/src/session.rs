@@ -224,7 +224,8 @@ impl<'t> Session<'t> {
                 let mut line =
                     record::between_line(&key, trial, (first, second), reference, contender);
                 task.layout.annotate(&mut line, second);
-                self.say(Line::Comparison(Box::new(line)));
+                // Neither counted nor gated: the summary is about the reference.
+                report::print(self.term, &Line::Comparison(Box::new(line)));
             }
         }
     }
