@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod clean;
 pub mod comment;
+pub mod compare;
 pub mod history;
 pub mod list;
 pub mod run;

@@ -51,6 +51,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(term, args),
         Command::Ab(args) => commands::ab::ab(term, args),
+        Command::Compare(args) => commands::compare::compare(term, args),
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),
