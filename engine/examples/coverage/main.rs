@@ -57,7 +57,8 @@ quartiles instead. The step and the drift hit both sides, in the middle of a pai
 
 One look spends 5 % of error; the three looks of the default spend 1, 1.5 and 2.5 %. The standard
 error of a share of 95 % is {:.2} points. `engine/tests/coverage.rs` repeats this with fewer trials
-and fails when coverage falls below 93 % or more than 1 % of comparisons without a change are called.
+and fails when coverage falls below 93 % or more than 1 % of comparisons without a change are called at
+a threshold of 1 %. At 0.5 % a single look at luck of 1 % per process can exceed that.
 
 ## Coverage of the interval and verdicts without a change
 
@@ -88,8 +89,8 @@ and fails when coverage falls below 93 % or more than 1 % of comparisons without
         "
 ## Power: a contender that is truly slower
 
-Share of comparisons called slower. A change that equals the threshold is called about half of the
-time by design. \"wrong\" counts every `faster` of all changes in the row.
+Share of comparisons called slower. A change that equals the threshold is called half of the time
+with one look and more often with three, since each is a chance to lie above it. \"wrong\" counts every `faster` of all changes in the row.
 
 | noise | launches | 1 / 2 / 5 %, threshold 1 % | 1 / 2 / 5 %, threshold 0.5 % | coverage % at 2 % | launches taken at 2 %, 1 % / 0.5 % | wrong |
 |---|---|---|---|---|---|---|
