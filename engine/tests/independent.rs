@@ -5,7 +5,7 @@ use nbench_engine::Verdict;
 use nbench_engine::independent::{Method, Settings, compare_stored};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-const TRIALS: usize = 400;
+const TRIALS: usize = 300;
 
 /// A run of `launches` launches around 100 ns whose process luck has a standard deviation of 0.5 %.
 fn run(launches: usize, random: &mut StdRng) -> Vec<Vec<f64>> {
@@ -22,7 +22,7 @@ fn without_change(method: Method, launches: usize) -> (f64, f64) {
     let (mut covered, mut called) = (0, 0);
     for trial in 0..TRIALS {
         let (saved, current) = (run(launches, &mut random), run(launches, &mut random));
-        let settings = Settings { resamples: Some(400), seed: trial as u64, ..Settings::default() };
+        let settings = Settings { resamples: Some(300), seed: trial as u64, ..Settings::default() };
         let got = compare_stored(&saved, &current, method, &settings).unwrap();
         covered += usize::from(got.change.low <= 0.0 && 0.0 <= got.change.high);
         called += usize::from(matches!(got.verdict, Verdict::Faster | Verdict::Slower));

@@ -172,13 +172,13 @@ pub struct Tally {
     pub trials: usize,
     /// Intervals that held the true change.
     pub covered: usize,
-    /// Verdicts by word.
+    /// Verdicts `faster`.
     pub faster: usize,
-    /// As above.
+    /// Verdicts `slower`.
     pub slower: usize,
-    /// As above.
+    /// Verdicts `equivalent`.
     pub equivalent: usize,
-    /// As above.
+    /// Verdicts `inconclusive`.
     pub inconclusive: usize,
     /// Launches, all comparisons together.
     pub launches: usize,
