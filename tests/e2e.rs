@@ -19,6 +19,8 @@ mod page;
 mod refusal;
 #[path = "e2e/results.rs"]
 mod results;
+#[path = "e2e/stored.rs"]
+mod stored;
 
 /// A comparison that says as much as one early look can.
 const AB: [&str; 5] = ["ab", "--preset", "quick", "--format", "json"];

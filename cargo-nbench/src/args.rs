@@ -53,6 +53,8 @@ pub enum Command {
     Ab(AbArgs),
     /// Compare the working tree with itself: what can this host tell apart?
     Aa(AaArgs),
+    /// Compare two stored runs of this host. Not paired: `ab` is what decides.
+    Compare(CompareArgs),
     /// Show stored results by commit, on the terminal or as one HTML page.
     History(HistoryArgs),
     /// Render the last comparison as a pull-request comment, and post it on request.
@@ -300,6 +302,43 @@ pub struct AaArgs {
     /// What to build.
     #[command(flatten)]
     pub build: BuildArgs,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Number of a stored run, or a revision with stored results (`@tree` is the working tree).
+    #[arg(value_name = "A")]
+    pub saved: String,
+    /// The run or revision that is compared with A.
+    #[arg(value_name = "B")]
+    pub current: String,
+    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
+    pub filter: Option<String>,
+    /// How the two runs are compared.
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
+    pub method: MethodArg,
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1%.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    pub threshold: Option<f64>,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Where to read.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// How two stored runs are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum MethodArg {
+    /// Bootstrap of the ratio of medians over launches.
+    #[default]
+    Medians,
+    /// Criterion's test and noise threshold, over means of launches.
+    TwoGate,
+    /// Circular-block bootstrap of the ratio of means over launches.
+    Blocks,
 }
 
 /// Arguments of `history`.

@@ -4,6 +4,7 @@ pub mod aa;
 pub mod ab;
 pub mod clean;
 pub mod comment;
+pub mod compare;
 pub mod history;
 pub mod list;
 pub mod run;

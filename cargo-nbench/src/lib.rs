@@ -56,6 +56,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Command::Run(args) => commands::run::run(term, args),
         Command::Aa(args) => commands::aa::aa(term, args),
         Command::Ab(args) => commands::ab::ab(term, args),
+        Command::Compare(args) => commands::compare::compare(term, args),
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),

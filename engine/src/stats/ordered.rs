@@ -119,7 +119,9 @@ mod tests {
 
     #[test]
     fn median_ranks_match_the_published_table() {
-        for (n, low) in [(6, 1), (10, 2), (20, 6), (30, 10), (49, 18)] {
+        for (n, low) in
+            [(6, 1), (10, 2), (20, 6), (30, 10), (49, 18), (50, 18), (100, 40), (200, 86)]
+        {
             assert_eq!(median_ranks(n, 0.95), Some(low), "n = {n}");
         }
         assert_eq!(median_ranks(5, 0.95), None);

@@ -47,6 +47,23 @@ pub fn lag1(values: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| cross / scale)
 }
 
+/// How many independent values a correlated series is worth: `n (1 - r) / (1 + r)`, with `r` the
+/// autocorrelation at lag 1 normalised by the whole sum of squares and negative ones taken as zero.
+/// `None` where [`lag1`] is undefined.
+///
+/// This `r` is not [`lag1`]: the full denominator is what the formula is derived for. Source: Wilks,
+/// Statistical Methods in the Atmospheric Sciences, section 5.2.4.
+pub fn effective_size(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let all: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    let cross: f64 = values.windows(2).map(|p| (p[0] - centre) * (p[1] - centre)).sum();
+    let r = (cross / all).max(0.0);
+    (all > 0.0).then(|| values.len() as f64 * (1.0 - r) / (1.0 + r))
+}
+
 /// How many values lie beyond Tukey's inner (1.5 IQR) and outer (3 IQR) fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TukeyCounts {
@@ -110,6 +127,15 @@ mod tests {
         assert!((lag1(&zigzag).unwrap() + 1.0).abs() < 0.05);
         assert_eq!(lag1(&[3.0; 10]), None);
         assert_eq!(lag1(&[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn a_slow_wave_is_worth_few_values_and_alternation_all() {
+        // 1, 1, 1, -1, -1, -1: four of five neighbours agree, so r = 3 / 6 and 6 values count as 2.
+        let wave = [1.0, 1.0, 1.0, -1.0, -1.0, -1.0];
+        assert!((effective_size(&wave).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(effective_size(&[1.0, -1.0, 1.0, -1.0]), Some(4.0));
+        assert_eq!(effective_size(&[2.0; 5]), None);
     }
 
     #[test]

@@ -1,0 +1,57 @@
+//! `compare`: two stored runs told apart without measuring, never worded as a paired verdict, and
+//! refused when more than the code differs.
+
+use crate::support::Fixture;
+use crate::{AB, RUN, with};
+
+#[test]
+fn stored_runs_are_compared_and_marked_as_not_paired() {
+    let fixture = Fixture::alone();
+    let first = fixture.git(&["rev-parse", "HEAD"]);
+    fixture.nbench(&RUN).exits(0);
+    // Four times the work: no noise of a busy machine hides it.
+    fixture.set_work(4000);
+    let second = fixture.commit("Four times the work");
+    fixture.nbench(&RUN).exits(0);
+
+    let output = fixture.nbench(&["compare", "HEAD~1", "HEAD", "--format", "json"]).exits(0);
+    assert_eq!(output.named("independent_comparison"), ["spin", "table"]);
+    let mut lines = output.of_type("independent_comparison");
+    lines.retain(|line| line["benchmark"] == "spin");
+    let spin = &lines[0];
+    assert_eq!(spin["design"], "independent");
+    assert_eq!(spin["verdict"], "slower", "{spin}");
+    assert!(spin["low"].as_f64().unwrap() > 0.5, "{spin}");
+    assert_eq!(spin["reference"]["commit"], first.as_str());
+    assert_eq!(spin["contender"]["commit"], second.as_str());
+    assert!(spin["note"].as_str().unwrap().contains("not paired"), "{spin}");
+
+    for method in ["two-gate", "blocks"] {
+        let words = ["compare", "2", "1", "spin", "--method", method];
+        let shown = fixture.nbench(&words).exits(0).stdout;
+        for part in ["independent: faster", "not paired", method, "spin"] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+        assert!(!shown.contains("table"), "{shown}");
+    }
+    fixture.nbench(&["compare", "1", "2", "no-such-name"]).exits(5).complains(&["hint:"]);
+    assert_eq!(fixture.number("SELECT count(*) FROM run"), 2, "nothing was measured");
+}
+
+#[test]
+fn runs_that_differ_in_more_than_the_code_are_refused() {
+    let fixture = Fixture::new();
+    fixture.nbench(&["compare", "1", "2"]).exits(9).complains(&["no store", "hint:"]);
+    fixture.nbench(&with(&RUN, &["spin"])).exits(0);
+    fixture.nbench(&with(&RUN, &["spin", "--seed", "77"])).exits(0);
+    let refused = fixture.nbench(&["compare", "1", "2"]).exits(2);
+    let refused = refused.complains(&["settings", "seed: 77", "nbench ab", "hint:"]);
+    assert_eq!(refused.stdout, "");
+    fixture.nbench(&["compare", "1", "1"]).exits(2).complains(&["both sides", "hint:"]);
+    fixture.nbench(&["compare", "1", "#99"]).exits(2).complains(&["#99", "hint:"]);
+    fixture.set_work(1200);
+    fixture.commit("More work");
+    fixture.nbench(&["compare", "1", "HEAD"]).exits(2).complains(&["no stored results", "hint:"]);
+    fixture.nbench(&with(&AB, &["HEAD~1", "HEAD", "--filter", "spin"])).exits(0);
+    fixture.nbench(&["compare", "1", "3"]).exits(2).complains(&["paired", "hint:"]);
+}
