@@ -45,7 +45,7 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     let current = find(&store, &root, &args.current)?;
     comparable(&saved, &current)?;
 
-    let filter = Filter { text: args.filter.clone(), exact: false };
+    let filter = Filter { text: args.filter.clone(), exact: false, tags: Vec::new() };
     let old = results(&store, saved.id, &filter)?;
     let mut new = results(&store, current.id, &filter)?;
     let rules = Settings {
