@@ -103,7 +103,7 @@ pub(crate) fn intervals(entries: &[Entry]) -> Intervals {
         for bound in [low.min(change), high.max(change)] {
             if edge(bound) {
                 let (at, back) =
-                    if bound > 0.0 { (x(bound) + 7.0, -5) } else { (x(bound) - 7.0, 5) };
+                    if bound > 0.0 { (x(bound) + 13.0, -5) } else { (x(bound) - 13.0, 5) };
                 _ = write!(beyond, "M{} {y}l{back} -4v8Z", round(at));
             }
         }
