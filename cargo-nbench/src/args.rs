@@ -239,6 +239,10 @@ pub struct AbArgs {
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
           default_missing_value = "slower", hide_possible_values = true)]
     pub gate: Option<GatePolicy>,
+    /// Write one self-contained page of the pairs behind every verdict (default file:
+    /// .nbench/comparison.html).
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub html: Option<Option<PathBuf>>,
     /// Exit 6 if a benchmark is inconclusive or not measurable.
     #[arg(long)]
     pub require_verdict: bool,

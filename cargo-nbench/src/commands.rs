@@ -197,6 +197,7 @@ mod tests {
             summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
             comparisons: vec![slower],
             trouble: Some(Failure::new(Exit::Store, "no store")),
+            page: None,
         };
         let mut exit = |ended: &Ended, policy| exit_of(ended, policy, true, &mut term);
         assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Store);

@@ -3,7 +3,7 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `sides` (what is built), `suite`, `walk`, `launch`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report` (what becomes of results).
+//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `page` (what becomes of results).
 
 pub mod args;
 mod capture;
@@ -25,6 +25,7 @@ pub mod lines;
 pub mod link;
 pub mod lint_cap;
 pub mod overlay;
+pub mod page;
 pub mod place;
 pub mod record;
 pub mod report;

@@ -12,6 +12,7 @@ use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
 use crate::drive::{At, Sink, Task, Trial};
 use crate::failure::Failure;
 use crate::lines::{Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Rev, Summary};
+use crate::page::Page;
 use crate::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
 };
@@ -35,6 +36,8 @@ pub struct Ended {
     pub comparisons: Vec<Comparison>,
     /// The first trouble with the store.
     pub trouble: Option<Failure>,
+    /// The page, where one was asked for.
+    pub page: Option<Page>,
 }
 
 /// Receives results and passes them on.
@@ -47,6 +50,8 @@ pub struct Session<'t> {
     pub sides: Sides,
     /// Totals so far.
     pub summary: Summary,
+    /// The page of comparisons, for those who ask for one.
+    pub page: Option<Page>,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
     comparisons: Vec<Comparison>,
@@ -65,6 +70,7 @@ impl<'t> Session<'t> {
             recorder,
             sides,
             summary: Summary::default(),
+            page: None,
             aside: Vec::new(),
             comparisons: Vec::new(),
             all_pairs: false,
@@ -81,6 +87,9 @@ impl<'t> Session<'t> {
     pub fn say(&mut self, line: Line) {
         report::print(self.term, &line);
         self.summary.count(&line);
+        if let Some(page) = &mut self.page {
+            page.hear(&line);
+        }
         match line {
             Line::Failure(failure) => self.recorder.failure(&failure),
             Line::Skipped(_) | Line::Unmatched(_) | Line::NotMeasurable(_) | Line::Context(_) => {
@@ -134,6 +143,9 @@ impl<'t> Session<'t> {
                 None,
             );
             self.recorder.comparison_result(&key, &line);
+            if let Some(page) = &mut self.page {
+                page.add(&line, None, contender);
+            }
             self.say(Line::Comparison(Box::new(line)));
         }
     }
@@ -178,10 +190,14 @@ impl<'t> Session<'t> {
         self.summary.geometric_means = self.geometric_means();
         let line = Line::Summary(self.summary.clone());
         report::print(self.term, &line);
+        if let Some(page) = &mut self.page {
+            page.hear(&line);
+        }
         Ended {
             summary: self.summary,
             comparisons: self.comparisons,
             trouble: self.recorder.trouble().cloned(),
+            page: self.page,
         }
     }
 
@@ -401,6 +417,9 @@ impl Sink for Session<'_> {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
                     self.recorder.comparison_result(&key, &line);
+                    if let Some(page) = &mut self.page {
+                        page.add(&line, Some(deciding), contender);
+                    }
                     self.say(Line::Comparison(Box::new(line)));
                 }
                 if self.all_pairs {

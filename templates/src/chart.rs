@@ -236,7 +236,7 @@ fn range(dots: &[&Dot]) -> Option<(f64, f64)> {
 }
 
 /// Round numbers within the range, three to seven of them.
-fn nice_ticks(low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn nice_ticks(low: f64, high: f64) -> Vec<f64> {
     let rough = (high - low) / 4.0;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
@@ -300,7 +300,7 @@ fn polyline(points: &[(f64, f64)]) -> String {
 }
 
 /// A tenth of a pixel is finer than anyone sees and keeps the page small.
-fn round(coordinate: f64) -> f64 {
+pub(crate) fn round(coordinate: f64) -> f64 {
     (coordinate * 10.0).round() / 10.0
 }
 

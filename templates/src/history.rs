@@ -1,13 +1,11 @@
 //! The history page: views of series by benchmark and host, turned into what the template draws.
 //! It must not know a store, git or a clock; times arrive as text.
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, Value};
-use minijinja::{Environment, Error, escape_formatter};
+use minijinja::Error;
 use serde::Serialize;
 
 use crate::chart::{self, Bar, Chart, Dot, Spark};
-use crate::markdown::deceives;
+use crate::html;
 use crate::number::{percent, percent_interval, quantity, quantity_interval};
 
 /// All that the page shows.
@@ -201,31 +199,15 @@ pub fn history_page(view: &HistoryView) -> Result<String, Error> {
         .enumerate()
         .flat_map(|(index, series)| overview(index, series))
         .collect();
-    let mut environment = Environment::new();
-    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.set_formatter(|out, state, value| match value.as_str() {
-        // Markup made by the template is marked safe; all else is foreign text.
-        Some(text) if !value.is_safe() && text.contains(is_deceptive) => {
-            let plain = text.replace(is_deceptive, "\u{fffd}");
-            escape_formatter(out, state, &Value::from(plain))
-        }
-        _ => escape_formatter(out, state, value),
-    });
-    // The name's ending switches HTML escaping on.
-    environment.add_template("history.html", include_str!("history.html"))?;
-    environment.get_template("history.html")?.render(Serde(Page {
+    let page = Page {
         view,
         overview,
         benchmarks,
         several_hosts: view.hosts.len() > 1,
         bar_width: chart::BAR.0,
         bar_height: chart::BAR.1,
-    }))
-}
-
-/// Tooltips have line breaks of their own.
-fn is_deceptive(character: char) -> bool {
-    character != '\n' && deceives(character)
+    };
+    html::render("history.html", include_str!("history.html"), page)
 }
 
 fn anchor(index: usize) -> String {

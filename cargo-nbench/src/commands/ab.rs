@@ -15,6 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::layout::Supply;
 use crate::lines::{Context, Line};
+use crate::page::Page;
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
@@ -92,6 +93,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let labels: Vec<String> = recorded.iter().map(|r| r.label.clone()).collect();
     let mut session = Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
     session.all_pairs = args.all_pairs;
+    session.page = args.html.is_some().then(|| Page::new(&title(&root)));
     session.say(Line::Context(Context {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: "ab".to_owned(),
@@ -189,11 +191,33 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    let ended = session.end(interrupt::requested());
+    let mut ended = session.end(interrupt::requested());
     if let Some(trouble) = &ended.trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
-    Ok(exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term))
+    let page = ended.page.take().zip(args.html.as_ref());
+    let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), &root));
+    let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
+    Ok(if exit == Exit::Done && !published { Exit::Publish } else { exit })
+}
+
+/// Writes the page and says where, or why not; results are printed and stored by then. Says whether
+/// it was written.
+fn publish(term: &mut Term, page: Page, file: Option<&Path>, root: &Path) -> bool {
+    let file = file.map_or_else(|| root.join(".nbench/comparison.html"), Path::to_path_buf);
+    match page.write(&file) {
+        Ok(()) => term.line(&format!("wrote {}", file.display())),
+        Err(failure) => {
+            term.error(&failure.error, failure.hint.as_deref());
+            return false;
+        }
+    }
+    true
+}
+
+/// The name of the project for people: that of its folder.
+fn title(root: &Path) -> String {
+    root.file_name().map_or("comparison".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The revisions to compare, reference first, and why when they were chosen for the user.

@@ -1,7 +1,7 @@
 //! `cargo nbench history`: stored values by commit, in first-parent order, never joined across hosts.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nbench_store::{ComparisonRow, MeasurementRow, Store};
 use nbench_templates::number::{duration, percent};
@@ -216,17 +216,10 @@ fn host_series(host: &str, rows: &[&MeasurementRow]) -> HostSeries {
     }
 }
 
-fn write_page(view: &HistoryView, file: &PathBuf) -> Result<(), Failure> {
+fn write_page(view: &HistoryView, file: &Path) -> Result<(), Failure> {
     let page = nbench_templates::history_page(view)
         .map_err(|error| Failure::new(Exit::Publish, format!("render the page: {error}")))?;
-    if let Some(parent) = file.parent() {
-        // An existing directory is fine; anything else shows when the file is written.
-        let _ = std::fs::create_dir_all(parent);
-    }
-    std::fs::write(file, page).map_err(|error| {
-        Failure::new(Exit::Publish, format!("cannot write `{}`: {error}", file.display()))
-            .hint("`--html=FILE` names another place")
-    })
+    crate::page::write_file(&page, file)
 }
 
 fn json(term: &mut Term, view: &HistoryView) {
