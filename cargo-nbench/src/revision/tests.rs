@@ -281,6 +281,23 @@ fn snapshots_work_from_a_linked_worktree() {
 }
 
 #[test]
+fn a_separate_git_directory_is_not_taken_for_the_working_tree() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    let (tree, git_dir) = (fixture.beside("tree"), fixture.path().join("store"));
+    let separate = format!("--separate-git-dir={}", git_dir.display());
+    fs::create_dir(&tree).unwrap();
+    git(&tree, &["init", "-q", "-b", "main", &separate]);
+    fs::write(tree.join("b"), "2").unwrap();
+    let repository = Repository::discover(&tree).unwrap();
+    assert_eq!(repository.root(), tree);
+    assert_eq!(repository.common_dir(), git_dir);
+    let snapshot = repository.working_tree().unwrap();
+    assert_eq!(git(&tree, &["ls-tree", "--name-only", &snapshot.commit]), "b");
+}
+
+#[test]
 fn changes_inside_a_submodule_are_refused() {
     let inner = Fixture::new();
     inner.write("x", "1");
