@@ -255,6 +255,27 @@ fn a_change_of_equal_length_in_the_same_instant_is_seen() {
 }
 
 #[test]
+fn files_that_git_is_told_to_overlook_are_seen() {
+    let fixture = Fixture::new();
+    for name in ["assumed", "skipped", "both", "absent"] {
+        fixture.write(name, "1");
+    }
+    fixture.commit("first");
+    fixture.git(&["update-index", "--assume-unchanged", "assumed", "both"]);
+    fixture.git(&["update-index", "--skip-worktree", "skipped", "both", "absent"]);
+    for name in ["assumed", "skipped", "both"] {
+        fixture.write(name, "22");
+    }
+    fs::remove_file(fixture.path().join("absent")).unwrap();
+    let before = fixture.state();
+    let snapshot = fixture.repository().working_tree().unwrap();
+    assert_eq!(fixture.state(), before);
+    for (name, text) in [("assumed", "22"), ("skipped", "22"), ("both", "22"), ("absent", "1")] {
+        assert_eq!(fixture.git(&["show", &format!("{}:{name}", snapshot.commit)]), text, "{name}");
+    }
+}
+
+#[test]
 fn a_branch_without_commits_has_a_snapshot_but_no_reference() {
     let fixture = Fixture::new();
     fixture.write("a", "1");
