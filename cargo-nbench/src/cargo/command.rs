@@ -50,6 +50,12 @@ impl<'a> BuildContext<'a> {
         for file in &self.configuration {
             command.arg("--config").arg(file);
         }
+        if let Some(target) = &self.target_dir {
+            // Both sides would link each other's crates from a build directory
+            // that they share. After the files above, so that it wins.
+            let value = toml::Value::String(target.display().to_string());
+            command.arg("--config").arg(format!("build.build-dir={value}"));
+        }
         if self.cap_lints || self.cap_all_crates {
             lint_cap::wrap(&mut command, self.dir, self.cap_all_crates);
         }
@@ -156,7 +162,7 @@ pub(crate) fn configuration_file(directory: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_cargos_own, outer_configuration};
+    use super::{BuildContext, is_cargos_own, outer_configuration};
     use std::fs;
 
     #[test]
@@ -167,6 +173,26 @@ mod tests {
         for name in ["CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_BUILD_JOBS"] {
             assert!(!is_cargos_own(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_side_keeps_its_build_directory_to_itself() {
+        let dir = std::env::temp_dir();
+        let words = |context: &BuildContext<'_>| -> Vec<String> {
+            let command = context.cargo("bench");
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(words(&BuildContext::new(&dir)), ["bench"]);
+        let side = BuildContext {
+            target_dir: Some("/cache/a \"b\"".into()),
+            configuration: vec!["/above/.cargo/config.toml".into()],
+            ..BuildContext::new(&dir)
+        };
+        let words = words(&side);
+        let [_, _, above, _, own] = words.as_slice() else { panic!("{words:?}") };
+        assert_eq!(above, "/above/.cargo/config.toml");
+        let own: toml::Table = own.parse().unwrap();
+        assert_eq!(own["build"]["build-dir"].as_str(), Some("/cache/a \"b\""));
     }
 
     #[test]
