@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::cargo::{
-    BuildContext, BuildOptions, Executable, Workspace, load_in, outer_configuration,
+    BuildContext, BuildOptions, Executable, Workspace, configuration_of_checkout, load_in,
     resolve_toolchain,
 };
 use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
@@ -110,7 +110,7 @@ pub fn build_sides(
             cap_lints: true,
             cap_all_crates: wish.overlay,
             target_dir: Some(slot.target_dir().to_owned()),
-            configuration: outer_configuration(wish.repository.root(), slot.tree()),
+            configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
             ..BuildContext::new(&dir)
         };
         let options = BuildOptions {
