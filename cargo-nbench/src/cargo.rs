@@ -9,7 +9,7 @@ mod marker;
 
 pub use build::{BuildNote, BuiltTarget, Executable, ProfileSummary, build, build_each};
 pub(crate) use command::configuration_file;
-pub use command::{BuildContext, outer_configuration, resolve_toolchain};
+pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 pub use marker::harness_version;
 
 use crate::failure::{Exit, Failure};

@@ -55,7 +55,6 @@ pub struct Luck {
 pub struct Worker {
     child: Child,
     tail: Arc<Mutex<Tail>>,
-    _socket: TempDir,
 }
 
 /// Variables that describe the process that started us rather than the benchmark.
@@ -127,10 +126,13 @@ impl Starter {
         if let Some(stderr) = child.stderr.take() {
             follow(stderr, Arc::clone(&tail));
         }
-        let mut worker = Worker { child, tail, _socket: socket };
+        let mut worker = Worker { child, tail };
         let accepted = Peer::accept(&listener, self.limits, interrupted, &mut || {
             worker.exited().map(|status| describe(&status))
         });
+        // Connected or not, nobody needs the path any more, and a driver that is
+        // killed later must not leave it behind.
+        drop(socket);
         match accepted {
             Ok(peer) => Ok((worker, peer)),
             Err(error) => Err(SubjectError { kind: error.kind, message: error.message }),

@@ -54,7 +54,14 @@ impl Repository {
     ///
     /// A usage failure when there is none, or when it has no working tree.
     pub fn discover(from: &Path) -> Result<Self, Failure> {
-        let git2 = git2::Repository::discover(from).map_err(|error| {
+        // `discover` would forget the `.git` file that led to a separate git
+        // directory, and take that directory's parent for the working tree.
+        let git2 = git2::Repository::open_ext(
+            from,
+            git2::RepositoryOpenFlags::empty(),
+            &[] as &[&std::ffi::OsStr],
+        )
+        .map_err(|error| {
             Failure::new(
                 Exit::Usage,
                 format!("no usable git repository at `{}`: {}", from.display(), error.message()),

@@ -1,6 +1,7 @@
 //! The sides of a comparison: one checkout and one set of executables per revision, built with equal
 //! flags and toolchain. It does not run what it built.
 
+mod absent;
 mod overlaid;
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 
 use crate::capture;
 use crate::cargo::{
-    BuildContext, BuildOptions, Executable, Workspace, load_in, outer_configuration,
+    BuildContext, BuildOptions, Executable, Workspace, configuration_of_checkout, load_in,
     resolve_toolchain,
 };
 use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
@@ -114,7 +115,7 @@ pub fn build_sides(
             cap_lints: true,
             cap_all_crates: wish.overlay,
             target_dir: Some(slot.target_dir().to_owned()),
-            configuration: outer_configuration(wish.repository.root(), slot.tree()),
+            configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
             extra_env: vec![capture::variable()],
             ..BuildContext::new(&dir)
         };
@@ -124,7 +125,9 @@ pub fn build_sides(
         };
         let label = &revisions[side].label;
         let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
-        let workspace = load_in(&context, &options).map_err(at)?;
+        let workspace = load_in(&context, &options)
+            .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
+            .map_err(at)?;
         let what = format!("building {label}");
         let mut done = if wish.overlay {
             let (newest, newest_options) =
@@ -222,7 +225,7 @@ fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
 /// A failure of one side, which the user must be able to tell from the other's.
 fn named(failure: Failure, label: &str, is_last: bool, revision: &Revision) -> Failure {
     let hint = match (failure.exit, is_last) {
-        (Exit::Build, false) => Some(format!(
+        (Exit::Build, false) if !absent::is_explained(&failure) => Some(format!(
             "check that `git checkout {}` builds with this toolchain; `--overlay-benches` reports targets that do not compile there and goes on with the others",
             revision.short()
         )),

@@ -123,6 +123,7 @@ fn a_benchmark_that_hangs_does_not_outlive_a_killed_run() {
     running.signal(Signal::KILL);
     running.finish();
     fixture.outlived_by_nothing();
+    assert_eq!(fixture.temporary_files(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

@@ -106,6 +106,7 @@ impl Fixture {
         // Symbolic links on the way (as /tmp on macOS) would make paths differ from what git prints.
         let root = home.path().canonicalize().expect("it exists").join("repo");
         fs::create_dir(&root).expect("it is new");
+        fs::create_dir(home.path().join("tmp")).expect("it is new");
         Fixture { home, root, _turn: turn }
     }
 
@@ -226,6 +227,12 @@ impl Fixture {
         found
     }
 
+    /// What lies in the directory for temporary files, which is the fixture's own.
+    pub fn temporary_files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.path().join("tmp")).expect("it was made");
+        entries.flatten().map(|entry| entry.path()).collect()
+    }
+
     /// Opens the store as any program might while `cargo-nbench` has it open; `None` before it exists.
     pub fn database(&self) -> Option<rusqlite::Connection> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
@@ -249,6 +256,7 @@ impl Fixture {
             command.env_remove(name);
         }
         command.env("NBENCH_CACHE_DIR", self.home.path().join("cache"));
+        command.env("TMPDIR", self.home.path().join("tmp"));
         command.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         for role in ["AUTHOR", "COMMITTER"] {

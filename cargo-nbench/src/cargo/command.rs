@@ -50,6 +50,12 @@ impl<'a> BuildContext<'a> {
         for file in &self.configuration {
             command.arg("--config").arg(file);
         }
+        if let Some(target) = &self.target_dir {
+            // Both sides would link each other's crates from a build directory
+            // that they share. After the files above, so that it wins.
+            let value = toml::Value::String(target.display().to_string());
+            command.arg("--config").arg(format!("build.build-dir={value}"));
+        }
         if self.cap_lints || self.cap_all_crates {
             lint_cap::wrap(&mut command, self.dir, self.cap_all_crates);
         }
@@ -133,7 +139,7 @@ pub fn resolve_toolchain(dir: &Path) -> Option<String> {
 
 /// Configuration files of cargo that hold for `repository` from above, the
 /// farthest first, without those that cargo finds from `checkout` by itself.
-pub fn outer_configuration(repository: &Path, checkout: &Path) -> Vec<PathBuf> {
+fn outer_configuration(repository: &Path, checkout: &Path) -> Vec<PathBuf> {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(env::home_dir()?.join(".cargo")));
@@ -149,6 +155,24 @@ pub fn outer_configuration(repository: &Path, checkout: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// What is named on cargo's command line for a checkout: [`outer_configuration`],
+/// and after it the checkout's own files from its top down to `dir`. Cargo finds
+/// those by itself, but a named file wins over a found one, and a file from
+/// farther away must not win.
+pub fn configuration_of_checkout(repository: &Path, checkout: &Path, dir: &Path) -> Vec<PathBuf> {
+    let mut files = outer_configuration(repository, checkout);
+    if !files.is_empty() {
+        let mut inside: Vec<PathBuf> = dir
+            .ancestors()
+            .take_while(|directory| directory.starts_with(checkout))
+            .filter_map(|directory| configuration_file(&directory.join(".cargo")))
+            .collect();
+        inside.reverse();
+        files.append(&mut inside);
+    }
+    files
+}
+
 /// Cargo prefers the name without an extension when there are both.
 pub(crate) fn configuration_file(directory: &Path) -> Option<PathBuf> {
     ["config", "config.toml"].map(|name| directory.join(name)).into_iter().find(|p| p.is_file())
@@ -156,7 +180,7 @@ pub(crate) fn configuration_file(directory: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_cargos_own, outer_configuration};
+    use super::{BuildContext, configuration_of_checkout, is_cargos_own, outer_configuration};
     use std::fs;
 
     #[test]
@@ -167,6 +191,26 @@ mod tests {
         for name in ["CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_BUILD_JOBS"] {
             assert!(!is_cargos_own(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_side_keeps_its_build_directory_to_itself() {
+        let dir = std::env::temp_dir();
+        let words = |context: &BuildContext<'_>| -> Vec<String> {
+            let command = context.cargo("bench");
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(words(&BuildContext::new(&dir)), ["bench"]);
+        let side = BuildContext {
+            target_dir: Some("/cache/a \"b\"".into()),
+            configuration: vec!["/above/.cargo/config.toml".into()],
+            ..BuildContext::new(&dir)
+        };
+        let words = words(&side);
+        let [_, _, above, _, own] = words.as_slice() else { panic!("{words:?}") };
+        assert_eq!(above, "/above/.cargo/config.toml");
+        let own: toml::Table = own.parse().unwrap();
+        assert_eq!(own["build"]["build-dir"].as_str(), Some("/cache/a \"b\""));
     }
 
     #[test]
@@ -184,6 +228,15 @@ mod tests {
         }
         let team = top.join("team/.cargo/config.toml");
         assert_eq!(outer_configuration(&repository, &checkout), std::slice::from_ref(&team));
+        let (own, deep) = (checkout.join(".cargo/config.toml"), checkout.join("a/.cargo/config"));
+        for file in [&own, &deep] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let all = configuration_of_checkout(&repository, &checkout, &checkout.join("a/b"));
+        assert_eq!(all, [team.clone(), own, deep], "the nearest comes last and wins");
+        let alone = configuration_of_checkout(&checkout, &checkout, &checkout);
+        assert_eq!(alone, Vec::<std::path::PathBuf>::new());
         let elsewhere = outer_configuration(&repository, &std::env::temp_dir().join("../x"));
         assert_eq!(elsewhere.last(), Some(&team));
     }

@@ -4,7 +4,8 @@
 
 use super::{Repository, Revision};
 use crate::failure::{Exit, Failure};
-use crate::git::Git;
+use crate::git::{Git, path_from_bytes};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -37,6 +38,7 @@ impl Repository {
             .setting("advice.addEmbeddedRepo=false")
             .setting("core.safecrlf=false")
             .setting(format!("core.sparseCheckout={}", sparse.unwrap_or(false)));
+        look_at_marked_files(&git, self.root())?;
         git.run(&["add", "--all", "--", ":/"])
             .map_err(|failure| failure.hint("make every untracked file readable, or ignore it"))?;
         let tree = git.line(&["write-tree"])?;
@@ -103,6 +105,34 @@ impl Repository {
         }
         Ok(())
     }
+}
+
+/// Takes the marks `assume-unchanged` and `skip-worktree` from the copied index:
+/// git would pass over changes of those files, and the snapshot would be
+/// another tree than the one on disk. A skipped file that is absent stays
+/// marked, because a sparse tree lacks it on purpose.
+fn look_at_marked_files(git: &Git, root: &Path) -> Result<(), Failure> {
+    let listing = git.run(&["ls-files", "-v", "-z"])?;
+    let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+    for entry in listing.split(|byte| *byte == 0) {
+        let [tag, b' ', path @ ..] = entry else { continue };
+        let path = path_from_bytes(path);
+        if tag.is_ascii_lowercase() {
+            assumed.push(path.clone());
+        }
+        if tag.eq_ignore_ascii_case(&b'S') && fs::symlink_metadata(root.join(&path)).is_ok() {
+            skipped.push(path);
+        }
+    }
+    for (flag, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)] {
+        // A command line holds a limited number of bytes.
+        for some in paths.chunks(200) {
+            let mut arguments = ["update-index", flag, "--"].map(OsStr::new).to_vec();
+            arguments.extend(some.iter().map(|path| path.as_os_str()));
+            git.run(&arguments)?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies the index with its time stamp. Git takes a file for possibly changed

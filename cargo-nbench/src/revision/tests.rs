@@ -255,6 +255,27 @@ fn a_change_of_equal_length_in_the_same_instant_is_seen() {
 }
 
 #[test]
+fn files_that_git_is_told_to_overlook_are_seen() {
+    let fixture = Fixture::new();
+    for name in ["assumed", "skipped", "both", "absent"] {
+        fixture.write(name, "1");
+    }
+    fixture.commit("first");
+    fixture.git(&["update-index", "--assume-unchanged", "assumed", "both"]);
+    fixture.git(&["update-index", "--skip-worktree", "skipped", "both", "absent"]);
+    for name in ["assumed", "skipped", "both"] {
+        fixture.write(name, "22");
+    }
+    fs::remove_file(fixture.path().join("absent")).unwrap();
+    let before = fixture.state();
+    let snapshot = fixture.repository().working_tree().unwrap();
+    assert_eq!(fixture.state(), before);
+    for (name, text) in [("assumed", "22"), ("skipped", "22"), ("both", "22"), ("absent", "1")] {
+        assert_eq!(fixture.git(&["show", &format!("{}:{name}", snapshot.commit)]), text, "{name}");
+    }
+}
+
+#[test]
 fn a_branch_without_commits_has_a_snapshot_but_no_reference() {
     let fixture = Fixture::new();
     fixture.write("a", "1");
@@ -278,6 +299,23 @@ fn snapshots_work_from_a_linked_worktree() {
     let snapshot = repository.working_tree().unwrap();
     assert_eq!(fixture.git(&["show", &format!("{}:a", snapshot.commit)]), "2");
     assert!(fixture.repository().working_tree().unwrap().dirty.is_none());
+}
+
+#[test]
+fn a_separate_git_directory_is_not_taken_for_the_working_tree() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    let (tree, git_dir) = (fixture.beside("tree"), fixture.path().join("store"));
+    let separate = format!("--separate-git-dir={}", git_dir.display());
+    fs::create_dir(&tree).unwrap();
+    git(&tree, &["init", "-q", "-b", "main", &separate]);
+    fs::write(tree.join("b"), "2").unwrap();
+    let repository = Repository::discover(&tree).unwrap();
+    assert_eq!(repository.root(), tree);
+    assert_eq!(repository.common_dir(), git_dir);
+    let snapshot = repository.working_tree().unwrap();
+    assert_eq!(git(&tree, &["ls-tree", "--name-only", &snapshot.commit]), "b");
 }
 
 #[test]
