@@ -254,22 +254,26 @@ pub struct Remote<'p, 'i> {
     case: usize,
     /// Largest nanoseconds per iteration seen so far, set-up included.
     expected: Option<f64>,
+    /// Whether a batch has been answered: a process may do one-off work in its first one.
+    warm: bool,
 }
 
 impl<'p, 'i> Remote<'p, 'i> {
     /// A subject for `case`. `expected` is the cost of one iteration in nanoseconds (set-up
     /// included) where it is known; without it the first batch gets the full time limit.
     pub fn new(peer: &'p RefCell<Peer<'i>>, case: usize, expected: Option<f64>) -> Remote<'p, 'i> {
-        Remote { peer, case, expected }
+        Remote { peer, case, expected, warm: false }
     }
 
-    /// Ten times what is expected and a second, never more than the hard limit.
+    /// Ten times what is expected and a second, or ten seconds for the first batch, never more than
+    /// the hard limit.
     fn limit(&self, iters: u64, count: usize, hard: Duration) -> Duration {
         match self.expected {
             Some(each) => {
                 let nanos = 10.0 * each * iters as f64 * count as f64;
+                let slack = if self.warm { 1 } else { 10 };
                 Duration::from_secs_f64((nanos / 1e9).min(1e9))
-                    .saturating_add(Duration::from_secs(1))
+                    .saturating_add(Duration::from_secs(slack))
                     .min(hard)
             }
             None => hard,
@@ -287,6 +291,7 @@ impl Subject for Remote<'_, '_> {
         };
         let limit = self.limit(iters.0, count, peer.limits.batch);
         let samples = peer.batch(self.case, iters.0, count, limit)?;
+        self.warm = true;
         for sample in &samples {
             let each = sample.spent.0 as f64 / iters.0.max(1) as f64;
             self.expected = Some(self.expected.map_or(each, |known| known.max(each)));
@@ -428,8 +433,10 @@ mod tests {
         let peer = RefCell::new(connect(&listener, &|| false).unwrap());
         let hard = Duration::from_secs(60);
         assert_eq!(Remote::new(&peer, 0, None).limit(10, 1, hard), hard);
-        let limit = Remote::new(&peer, 0, Some(1e6)).limit(100, 2, hard);
-        assert_eq!(limit, Duration::from_secs(3));
+        let mut remote = Remote::new(&peer, 0, Some(1e6));
+        assert_eq!(remote.limit(100, 2, hard), Duration::from_secs(12));
+        remote.warm = true;
+        assert_eq!(remote.limit(100, 2, hard), Duration::from_secs(3));
         drop(peer);
         thread.join().unwrap();
         std::fs::remove_dir_all(dir).unwrap();

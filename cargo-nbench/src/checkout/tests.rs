@@ -186,8 +186,9 @@ fn hooks_sparse_patterns_and_an_ignored_lock_file() {
     let fixture = Fixture::new();
     fixture.write("a", "1");
     fixture.write("hidden/file", "not in the sparse tree");
-    fixture.write(".gitignore", "Cargo.lock\ntarget\n");
+    fixture.write(".gitignore", "Cargo.lock\ntarget\n/.cargo\n");
     fixture.commit("first");
+    fixture.write(".cargo/config.toml", "# ignored");
     fixture.write("Cargo.lock", "# the user's");
     fixture.write("target/deep/Cargo.lock", "# not ours to copy");
     fixture.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch \"$PWD/hook-ran\"\n");
@@ -205,6 +206,7 @@ fn hooks_sparse_patterns_and_an_ignored_lock_file() {
         let slot = acquire(&fixture, "HEAD");
         assert_eq!(read(&slot, "hidden/file"), "not in the sparse tree");
         assert_eq!(read(&slot, "Cargo.lock"), "# the user's");
+        assert_eq!(read(&slot, ".cargo/config.toml"), "# ignored");
         assert!(!slot.tree().join("target").exists());
         assert!(!slot.tree().join("hook-ran").exists());
     }

@@ -32,7 +32,8 @@ pub(super) fn populate(
         update(tree, commit)?;
     }
     submodule::update(tree, &common.join("modules"), user)?;
-    copy_lock_files(user, tree)
+    copy_lock_files(user, tree)?;
+    copy_ignored_configuration(user, tree)
 }
 
 fn update(tree: &Path, commit: &str) -> Result<(), Failure> {
@@ -49,6 +50,24 @@ fn copy_lock_files(user: &Path, tree: &Path) -> Result<(), Failure> {
         let (from, to) = (user.join(&path), tree.join(&path));
         if !to.exists() && to.parent().is_some_and(Path::is_dir) {
             fs::copy(&from, &to).map_err(|error| cache_failure("write", &to, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Cargo's configuration that git ignores holds for everything built in the working tree, so every
+/// side gets it; one that is only not committed yet belongs to the contender.
+fn copy_ignored_configuration(user: &Path, tree: &Path) -> Result<(), Failure> {
+    let arguments = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"];
+    let names = [".cargo/config.toml", ".cargo/config"];
+    for path in Git::at(user).paths(&[&arguments[..], &names[..]].concat())? {
+        let (from, to) = (user.join(&path), tree.join(&path));
+        let known = names.iter().any(|name| Path::new(name) == path);
+        if known && !to.exists() {
+            let directory = to.parent().unwrap_or(tree);
+            fs::create_dir_all(directory)
+                .and_then(|()| fs::copy(&from, &to))
+                .map_err(|error| cache_failure("write", &to, &error))?;
         }
     }
     Ok(())
