@@ -75,7 +75,7 @@ pub(crate) struct Intervals {
 /// Lays out rows in the order of `entries`.
 pub(crate) fn intervals(entries: &[Entry]) -> Intervals {
     // On an axis of log-ratios half as much and twice as much are equally far away.
-    let reach = reach(entries).ln_1p();
+    let reach = half(reach(entries));
     let x = |change: f64| {
         let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
         let share = (change.max(-0.999_999).ln_1p() / reach).clamp(-1.0, 1.0);
@@ -130,6 +130,11 @@ pub(crate) fn intervals(entries: &[Entry]) -> Intervals {
     }
 }
 
+/// Half the axis as a log-ratio, so long that a loss and a gain of `reach` both have their tick.
+fn half(reach: f64) -> f64 {
+    if reach <= 0.5 { -(-reach).ln_1p() } else { reach.ln_1p() }
+}
+
 /// The largest change shown: that of all entries, unless very few go far beyond the rest.
 fn reach(entries: &[Entry]) -> f64 {
     let mut sizes: Vec<f64> = entries
@@ -173,16 +178,17 @@ mod tests {
     #[test]
     fn rows_share_an_axis_that_is_centred_on_no_change() {
         let plot = intervals(&[entry(0.045, Mark::Up), entry(0.0, Mark::Same)]);
-        // The axis reaches to 5 %; the half width is 260 - 8.
+        // The half width is 260 - 8.
         assert_eq!((plot.zero, plot.height), (530.0, 96.0));
         assert_eq!(plot.rows, [37.0, 59.0]);
-        // ln 1.04 / ln 1.05 of 252 is 202.6, and the bound of 5 % lies at the end.
-        assert_eq!(plot.marks[0].intervals, "M732.6 37H782");
+        // The ends are -5 % and as far up, ln 1 / 0.95 = 0.0513: ln 1.04 is 76.5 % and ln 1.05 95.1 %
+        // of 252.
+        assert_eq!(plot.marks[0].intervals, "M722.7 37H769.7");
         assert_eq!(plot.marks[0].kind, Mark::Up);
         assert_eq!(plot.marks[1].shapes, "M525.5 59a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z");
         assert_eq!(plot.marks.len(), 2, "kinds without a row are left out");
         // -1 % is a little farther from no change than +1 %.
-        assert!(plot.thresholds.starts_with("M478.1 26H581.4v22H478.1Z"), "{}", plot.thresholds);
+        assert!(plot.thresholds.starts_with("M480.6 26H578.9v22H480.6Z"), "{}", plot.thresholds);
         assert_eq!(plot.beyond, "");
     }
 

@@ -170,7 +170,7 @@ impl Axis {
         let (least, most) = (*sorted.first()?, *sorted.last()?);
         let quartile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
         let (lower, upper) = (quartile(0.25), quartile(0.75));
-        let air = 4.0 * (upper - lower).max(LEAST_REACH);
+        let air = 2.5 * (upper - lower).max(LEAST_REACH);
         let (mut low, mut high) = (least.max(lower - air), most.min(upper + air));
         let bounds = frame.interval.map(|(low, high)| [low, high]);
         let estimates = launches.iter().filter_map(|launch| launch.estimate);
