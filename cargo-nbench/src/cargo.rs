@@ -240,9 +240,11 @@ pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
                 .collect();
             let named = options.benches.is_empty()
                 || options.benches.iter().any(|pattern| matches(pattern, &target.name));
-            selected.push(if !named {
-                skipped("it is not selected by `--bench`".to_owned())
-            } else if !missing.is_empty() {
+            if !named {
+                // What the user did not name is no news.
+                continue;
+            }
+            selected.push(if !missing.is_empty() {
                 let missing = missing.join(",");
                 skipped(format!("it needs features: add `--features {missing}`"))
             } else if !with_harness.contains(&package.id) {

@@ -145,9 +145,13 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
             .hint("`cargo nbench list` shows all ids");
     }
     match skipped {
-        [] => failure("no bench target found").hint(
-            "add a target with `[[bench]] name = \"..\" harness = false` that uses the `nbench` crate; in a workspace, `-p` or `--workspace` selects packages",
+        [] => failure("no bench target is selected").hint(
+            "a target needs `[[bench]] name = \"..\" harness = false` and the `nbench` crate; `-p`, `--workspace` and `--bench` select",
         ),
+        [Line::Skipped(missing)] if missing.target.is_empty() => {
+            failure(&format!("`{}`: {}", missing.package, missing.reason))
+                .hint("`cargo metadata --no-deps` lists the packages")
+        }
         _ => failure("no bench target uses nbench")
             .hint("the skipped targets above name what each one lacks"),
     }

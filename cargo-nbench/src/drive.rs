@@ -256,11 +256,17 @@ pub fn drive(
         launch_cost = fit_budget(lanes, pilot, budget)?;
     }
     driver.sink.expect(expected_launches(lanes));
+    let mut launches = 0;
     while !interrupt::requested() && lanes.iter().any(Lane::is_open) {
         let left = options.budget.map(|b| b.saturating_sub(started.elapsed()).as_secs_f64());
-        if left.is_some_and(|left| left < launch_cost) {
-            break;
+        if let Some(left) = left {
+            // Six launches are worth more than the budget: without them there is no interval.
+            if launches >= FEWEST && left < launch_cost {
+                break;
+            }
+            shrink(lanes, left, launch_cost, FEWEST.saturating_sub(launches));
         }
+        launches += 1;
         let began = Instant::now();
         for lane in lanes.iter_mut().filter(|lane| lane.is_open()) {
             driver.lane(lane, false);
@@ -333,13 +339,14 @@ fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f
     // 80 rounds may shrink to 4: a twentieth.
     let share = ((left / wanted - fixed) / rounds.max(1e-9)).clamp(0.05, 1.0);
     if cost(share) * FEWEST as f64 > left {
-        let needed = pilot.as_secs_f64() + cost(0.05) * FEWEST as f64;
+        let needed =
+            (pilot.as_secs_f64() + cost(0.05) * FEWEST as f64).max(1.1 * budget.as_secs_f64());
         return Err(Failure::new(
             Exit::Usage,
             format!("a budget of {:.1} s is too small for this suite", budget.as_secs_f64()),
         )
         .hint(format!(
-            "{FEWEST} launches of all selected benchmarks need about {needed:.0} s: raise `--budget`, or select fewer benchmarks with a filter"
+            "{FEWEST} launches of all selected benchmarks need about {needed:.1} s: raise `--budget`, or select fewer benchmarks with a filter"
         )));
     }
     for lane in lanes.iter_mut() {
@@ -351,6 +358,21 @@ fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f
         }
     }
     Ok(cost(share))
+}
+
+/// Shortens launches when those still owed cost more than the time left: estimates of the pilot are
+/// rough, and what launches really take is known only after the first.
+fn shrink(lanes: &mut [Lane], left: f64, launch_cost: f64, owed: usize) {
+    let needed = launch_cost * owed as f64;
+    if needed <= left || needed <= 0.0 {
+        return;
+    }
+    for task in lanes.iter_mut().flat_map(|l| &mut l.units).flat_map(|u| &mut u.tasks) {
+        if let Some(counts) = task.trial.calibration() {
+            let fewer = (counts.rounds as f64 * left / needed).floor() as usize;
+            task.trial.limit_rounds(fewer);
+        }
+    }
 }
 
 /// The fewest launches that have a 95 % interval.
@@ -575,6 +597,8 @@ impl Driver<'_> {
     ) -> Result<(), (usize, SubjectError)> {
         let id = &lane.units[unit].offer.id;
         for &side in &crew.order {
+            // What an earlier benchmark wrote is not evidence against this one.
+            crew.workers[side].forget_stderr();
             if std::mem::take(&mut crew.standing[side]) {
                 crew.peers[side].borrow_mut().proceed().map_err(|e| (side, e))?;
             }

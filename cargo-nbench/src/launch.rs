@@ -197,6 +197,13 @@ impl Worker {
         self.tail.lock().map(|tail| tail.text()).unwrap_or_default()
     }
 
+    /// Forgets what was written to standard error so far.
+    pub fn forget_stderr(&self) {
+        if let Ok(mut tail) = self.tail.lock() {
+            tail.0.clear();
+        }
+    }
+
     /// Waits briefly for the end of a worker that was asked to quit or has just died, then ends its
     /// group. Returns what became of it.
     pub fn finish(&mut self, patience: Duration) -> Option<ExitStatus> {

@@ -484,7 +484,7 @@ fn advice(judgement: &Judgement, trial: &Compare) -> Option<String> {
     let threshold = trial.plan().threshold;
     let Some(interval) = judgement.interval else {
         return Some(format!(
-            "{} launches have no interval: give it a larger `--budget`",
+            "{} launches have no interval at this confidence: give it more (`--budget`, `--preset`)",
             judgement.launches
         ));
     };

@@ -63,7 +63,7 @@ fn measurement(term: &Term, m: &Measurement) -> String {
         (Some(low), Some(high), Some(confidence)) => {
             format!("[{} .. {}] at {:.1} %", duration(low), duration(high), 100.0 * confidence)
         }
-        _ => format!("no interval (needs 6 launches, has {})", m.launches),
+        _ => format!("no interval at this confidence with {} launches", m.launches),
     };
     let mut text = format!("{title}\n  {}  {interval}", duration(m.estimate));
     if let Some(t) = &m.throughput {
@@ -124,7 +124,7 @@ fn comparison(term: &Term, c: &Comparison) -> String {
     let change = c.change.map_or("no change known".to_owned(), percent);
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
-        _ => format!("no interval (needs 6 launches, has {})", c.launches),
+        _ => format!("no interval at this confidence with {} launches", c.launches),
     };
     let times = match (c.reference_ns, c.contender_ns) {
         (Some(r), Some(k)) => format!("  {} -> {}", duration(r), duration(k)),

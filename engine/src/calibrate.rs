@@ -87,10 +87,13 @@ pub fn calibrate(
 
     let warm_target = plan.warmup.as_nanos() as f64;
     let mut warmed = 0.0;
-    while warmed < warm_target {
+    // A benchmark that times itself may claim to take no time at all.
+    for _ in 0..MAX_WARMUP_ROUNDS {
+        if warmed >= warm_target {
+            break;
+        }
         let round = run_round(subjects, &mut schedule, iters, &mut threads)?;
-        // Zero progress would never end the loop; a nanosecond per round is far below any clock.
-        warmed += round.iter().map(|c| c.spent).sum::<f64>().max(1.0) / subjects.len() as f64;
+        warmed += round.iter().map(|c| c.spent).sum::<f64>() / subjects.len() as f64;
     }
     let mut probes = vec![Vec::with_capacity(PROBES); subjects.len()];
     for _ in 0..PROBES {
@@ -116,6 +119,8 @@ pub fn calibrate(
 /// otherwise never end.
 const MAX_ITERS: u64 = 1 << 32;
 const PROBES: usize = 5;
+/// Warm-up rounds beyond which none is added: 30 ms of the shortest samples (10 us) are 3000.
+const MAX_WARMUP_ROUNDS: usize = 10_000;
 
 /// Counts from nanoseconds per operation (`wall` timed, `spent` with set-up).
 fn size(
@@ -141,7 +146,8 @@ fn size(
     };
     let round_spent: f64 = iters.iter().zip(spent).map(|(k, s)| *k as f64 * s).sum();
     let per_subject = (round_spent / wall.len().max(1) as f64).max(1.0);
-    let warmup_rounds = (plan.warmup.as_nanos() as f64 / per_subject).ceil().max(1.0) as usize;
+    let warmup_rounds = (plan.warmup.as_nanos() as f64 / per_subject).ceil();
+    let warmup_rounds = (warmup_rounds.max(1.0) as usize).min(MAX_WARMUP_ROUNDS);
     let affordable = (plan.launch_time.as_nanos() as f64 / round_spent.max(1.0)).floor() as usize;
     let rounds = affordable.clamp(plan.min_rounds, plan.max_rounds);
     // Whole blocks of the schedule, so that every subject leads equally often in each launch.
@@ -246,6 +252,14 @@ mod tests {
         assert!(got.iters[0] <= 20, "{got:?}");
         assert!(!got.slow);
         assert!(got.rounds >= 4);
+    }
+
+    #[test]
+    fn claiming_to_take_no_time_ends_calibration_soon() {
+        let mut subject = Scripted::constant(0.0);
+        let got = calibrate(&mut [&mut subject], &Plan::default(), SLICE, 1).unwrap();
+        assert!(got.warmup_rounds <= MAX_WARMUP_ROUNDS);
+        assert!(subject.samples() < 2 * MAX_WARMUP_ROUNDS);
     }
 
     #[test]

@@ -211,6 +211,10 @@ impl<'i> Peer<'i> {
     fn receive(&mut self, limit: Duration) -> Result<FromWorker, SubjectError> {
         let deadline = Instant::now() + limit;
         self.line.clear();
+        // Short answers never wait long enough for the check below.
+        if (self.interrupted)() {
+            return Err(SubjectError::lost("interrupted"));
+        }
         loop {
             match read_line(&mut self.reader, &mut self.line) {
                 Ok(true) => {

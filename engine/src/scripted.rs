@@ -34,6 +34,11 @@ impl Scripted {
         Scripted { setup: nanos, ..self }
     }
 
+    /// Samples taken so far.
+    pub fn samples(&self) -> usize {
+        self.position
+    }
+
     /// Operations executed so far.
     pub fn iterations(&self) -> u64 {
         self.iterations

@@ -274,7 +274,11 @@ fn executable(
             .hint("`cargo clean` makes cargo build it again")
     })?;
     let Some(harness) = harness else {
-        return Ok(skipped(target, "its harness is not nbench".to_owned()));
+        return Ok(skipped(
+            target,
+            "it does not run nbench: its `[[bench]]` needs `harness = false` and `nbench::main!`"
+                .to_owned(),
+        ));
     };
     let package = workspace.package(&artifact.package_id);
     let own_scripts = || scripts.iter().filter(|s| s.package_id == artifact.package_id);

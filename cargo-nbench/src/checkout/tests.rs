@@ -182,13 +182,24 @@ fn a_damaged_checkout_is_made_anew() {
 }
 
 #[test]
+fn ignored_configuration_of_cargo_holds_on_every_side() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "/.cargo\n");
+    fixture.commit("first");
+    fixture.write(".cargo/config.toml", "# ignored");
+    fixture.write(".cargo/other", "not ours to copy");
+    let slot = acquire(&fixture, "HEAD");
+    assert_eq!(read(&slot, ".cargo/config.toml"), "# ignored");
+    assert!(!slot.tree().join(".cargo/other").exists());
+}
+
+#[test]
 fn hooks_sparse_patterns_and_an_ignored_lock_file() {
     let fixture = Fixture::new();
     fixture.write("a", "1");
     fixture.write("hidden/file", "not in the sparse tree");
-    fixture.write(".gitignore", "Cargo.lock\ntarget\n/.cargo\n");
+    fixture.write(".gitignore", "Cargo.lock\ntarget\n");
     fixture.commit("first");
-    fixture.write(".cargo/config.toml", "# ignored");
     fixture.write("Cargo.lock", "# the user's");
     fixture.write("target/deep/Cargo.lock", "# not ours to copy");
     fixture.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch \"$PWD/hook-ran\"\n");
@@ -206,7 +217,6 @@ fn hooks_sparse_patterns_and_an_ignored_lock_file() {
         let slot = acquire(&fixture, "HEAD");
         assert_eq!(read(&slot, "hidden/file"), "not in the sparse tree");
         assert_eq!(read(&slot, "Cargo.lock"), "# the user's");
-        assert_eq!(read(&slot, ".cargo/config.toml"), "# ignored");
         assert!(!slot.tree().join("target").exists());
         assert!(!slot.tree().join("hook-ran").exists());
     }

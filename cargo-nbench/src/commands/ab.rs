@@ -171,9 +171,13 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.end_progress();
     if lanes.is_empty() && !any && session.summary.failed == 0 {
         let failure = if session.summary.unmatched > 0 {
-            Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common").hint(
-                "`--overlay-benches` measures today's benchmarks against the older library too",
-            )
+            let hint = if args.overlay_benches {
+                "the ids differ although the sources are the same: do they depend on the library?"
+            } else {
+                "`--overlay-benches` measures today's benchmarks against the older library too"
+            };
+            Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common")
+                .hint(hint)
         } else {
             nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
         };

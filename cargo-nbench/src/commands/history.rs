@@ -91,12 +91,25 @@ impl Order {
     /// Where a result stands: its commit, else a commit with the same tree, else in front of all (on
     /// another branch, or too old).
     fn place(&self, row: &MeasurementRow) -> usize {
+        self.known_place(row).unwrap_or(0)
+    }
+
+    fn known_place(&self, row: &MeasurementRow) -> Option<usize> {
         let revision = &row.revision;
-        self.by_commit
-            .get(&revision.commit)
-            .or_else(|| self.by_tree.get(&revision.tree))
-            .copied()
-            .unwrap_or(0)
+        let by_commit = self.by_commit.get(&revision.commit);
+        by_commit.or_else(|| self.by_tree.get(&revision.tree)).copied()
+    }
+
+    /// What sets a point apart from the line of history.
+    fn remark(&self, row: &MeasurementRow) -> Option<String> {
+        let elsewhere = !self.by_commit.is_empty() && self.known_place(row).is_none();
+        elsewhere.then(|| "not on this branch".to_owned())
+    }
+
+    /// Whether a point may be what a later one is compared with: a commit of this line of history as
+    /// it is. Uncommitted work leads nowhere, and what lies on another branch came before nothing.
+    fn leads_on(&self, row: &MeasurementRow) -> bool {
+        row.dirty_digest.is_none() && (self.by_commit.is_empty() || self.known_place(row).is_some())
     }
 }
 
@@ -127,7 +140,7 @@ fn view(
     }
     for ((identity, host), mut rows) in points {
         rows.sort_by_key(|row| (order.place(row), row.started_at));
-        let made = host_series(host, &rows);
+        let made = host_series(host, &rows, order);
         if let Some(series) = series.get_mut(&identity) {
             series.hosts.push(made);
         }
@@ -180,7 +193,7 @@ fn label(rev: &str, commit: &str, dirty: bool) -> String {
     format!("{rev} ({short}{})", if dirty { ", dirty" } else { "" })
 }
 
-fn host_series(host: &str, rows: &[&MeasurementRow]) -> HostSeries {
+fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSeries {
     let mut points: Vec<PointView> = Vec::new();
     let mut before: Option<&MeasurementRow> = None;
     for row in rows {
@@ -189,6 +202,8 @@ fn host_series(host: &str, rows: &[&MeasurementRow]) -> HostSeries {
         let change = before
             .filter(|_| same_toolchain)
             .and_then(|b| b.result.as_ref())
+            // A value without an interval is a glance; a change from it would look like a finding.
+            .filter(|b| b.interval.is_some() && result.interval.is_some())
             .map(|b| result.estimate / b.estimate - 1.0)
             .filter(|c| c.is_finite());
         points.push(PointView {
@@ -204,10 +219,14 @@ fn host_series(host: &str, rows: &[&MeasurementRow]) -> HostSeries {
             same_toolchain,
             toolchain_summary: row.toolchain.summary.clone(),
             launches: result.launches,
-            verdict_note: (result.stop == "budget" || result.stop == "interrupted")
-                .then(|| format!("stopped early: {}", result.stop)),
+            verdict_note: order.remark(row).or_else(|| {
+                (result.stop == "budget" || result.stop == "interrupted")
+                    .then(|| format!("stopped early: {}", result.stop))
+            }),
         });
-        before = Some(row);
+        if order.leads_on(row) {
+            before = Some(row);
+        }
     }
     HostSeries {
         host_key: host.to_owned(),
@@ -283,7 +302,10 @@ fn text(term: &mut Term, view: &HistoryView) {
                     None => String::new(),
                 };
                 let dirty = if point.dirty { "+dirty" } else { "" };
-                let subject: String = point.subject.chars().take(48).collect();
+                let mut subject: String = point.subject.chars().take(48).collect();
+                if let Some(note) = &point.verdict_note {
+                    subject.push_str(&format!("  ({note})"));
+                }
                 term.line(&format!(
                     "  {:<16} {:>9}  {:<24} {:>16}  {subject}",
                     format!("{}{dirty}", point.short),

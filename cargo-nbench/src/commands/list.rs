@@ -38,7 +38,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
     let filter = Filter { text: args.filter.clone(), exact: false, tags: args.tag.clone() };
-    let mut failed = false;
+    let (mut failed, mut found) = (false, false);
     for executable in &built.executables {
         let target = Target {
             package: executable.target.package.clone(),
@@ -51,6 +51,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
             report::print(term, &remark);
         }
         for offer in listed.common(&filter) {
+            found = true;
             let (package, target) = (&listed.target.package, &listed.target.target);
             if term.format() == Format::Json {
                 term.json(&serde_json::json!({
@@ -71,6 +72,9 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
                 ));
             }
         }
+    }
+    if !found && !failed {
+        return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
     }
     Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
 }
