@@ -137,7 +137,8 @@ pub struct PlanArgs {
     /// Bound on the measuring time of the whole suite, such as 20s or 2m.
     #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
     pub budget: Option<Duration>,
-    /// Seed of the schedule, and of `nbench::seed()` in benchmarks.
+    /// Seed of orders and layouts, and of `nbench::seed()` in benchmarks; without it `ab` draws the
+    /// former and tells them.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Longest time one batch may take before its worker is given up (default 60s).

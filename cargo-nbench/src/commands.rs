@@ -101,7 +101,7 @@ pub fn starter(settings: &Settings, pin: bool) -> Starter {
     Starter {
         placement: if pin { Placement::choose() } else { Placement::free("--no-pin") },
         limits: limits(settings),
-        seed: settings.plan.seed,
+        seed: settings.benchmark_seed,
     }
 }
 

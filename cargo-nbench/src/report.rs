@@ -16,7 +16,8 @@ pub fn print(term: &mut Term, line: &Line) {
     }
     match line {
         Line::Context(c) => {
-            let parts = [&c.host_summary, &c.toolchain_summary, &c.placement];
+            let seed = format!("seed {}", c.seed);
+            let parts = [&c.host_summary, &c.toolchain_summary, &c.placement, &seed];
             let parts: Vec<&str> =
                 parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
             term.note(&parts.join("; "));

@@ -104,6 +104,16 @@ pub fn limits(settings: &Settings) -> Limits {
     }
 }
 
+/// A seed for this run: repeated comparisons must not share orders and layouts, or they would share
+/// their luck. It is told and stored, so that `--seed` repeats the run.
+pub fn fresh_seed() -> u64 {
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mixed = now.as_nanos() as u64 ^ (u64::from(std::process::id()) << 40);
+    // Six digits are enough to differ and short enough to type.
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000
+}
+
 /// Cargo's flags.
 pub fn build_options(args: &BuildArgs) -> BuildOptions {
     BuildOptions {

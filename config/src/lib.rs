@@ -251,6 +251,10 @@ pub struct Settings {
     pub plan: Plan,
     /// Path of the store, if one was set.
     pub store: Option<PathBuf>,
+    /// Whether a seed was set; otherwise a comparison may draw one.
+    pub seed_is_set: bool,
+    /// Seed offered to benchmarks.
+    pub benchmark_seed: u64,
     /// Settings by benchmark.
     pub rules: Vec<Rule>,
     /// Longest time of a batch.
@@ -274,6 +278,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
     let chosen = presets.remove(preset.name()).unwrap_or_default().over(base);
     // A confidence asked for scales the errors of the preset's looks, unless they are given too.
     let scale_to = own.confidence.filter(|_| own.look_errors.is_none());
+    let seed_is_own = own.seed.is_some();
     let merged = own.over(chosen);
 
     let span = |name: &str, text: &Option<String>, default: Duration| match text {
@@ -347,12 +352,14 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
     };
     Ok(Settings {
         preset,
-        plan,
         store: merged.store.clone(),
+        seed_is_set: seed_is_own,
+        benchmark_seed: plan.seed,
         rules: merged.benchmark.clone().unwrap_or_default(),
         batch_limit: limit("batch_limit", &merged.batch_limit)?,
         setup_limit: limit("setup_limit", &merged.setup_limit)?,
         layouts: merged.layouts.unwrap_or_default(),
+        plan,
     })
 }
 

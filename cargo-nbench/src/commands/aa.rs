@@ -126,7 +126,10 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
     flags.layouts = args.layouts.map(settings::layouts);
-    let settings = settings::load(&root, flags)?;
+    let mut settings = settings::load(&root, flags)?;
+    if !settings.seed_is_set {
+        settings.plan.seed = settings::fresh_seed();
+    }
     let tree = repository.working_tree()?;
     let options = build_options(&args.build);
     let wish = Wish { repository: &repository, here: &here, options: &options, overlay: false };

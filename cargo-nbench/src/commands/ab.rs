@@ -46,6 +46,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = settings::load(&root, flags)?;
     settings.plan.half_width = args.precision;
+    if !settings.seed_is_set {
+        settings.plan.seed = settings::fresh_seed();
+    }
     if args.interval.as_deref() == Some("block-bootstrap") {
         settings.plan.interval = IntervalMethod::BlockBootstrap;
         // Its p-values are of the other method.
