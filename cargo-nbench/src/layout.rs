@@ -30,6 +30,9 @@ pub enum Supply {
 pub struct Source {
     /// How it is linked.
     pub layouts: Layouts,
+    /// Which stream of seeds orders it. Sides of one stream that have the same functions get the same
+    /// order, so that luck cancels in their pairs.
+    pub stream: usize,
     /// Where to. Names of all sides have the same length, so that nothing but the layout differs.
     pub to: PathBuf,
 }
@@ -43,17 +46,16 @@ impl Supply {
         }
     }
 
-    /// Links every side in an order of its own for one launch; nothing when layouts are not varied.
-    /// Sides are independent even when they are the same code, because then a comparison with itself
-    /// is as noisy as any other.
+    /// Links every side in a new order for one launch; nothing when layouts are not varied.
     ///
     /// # Errors
     /// Why, when one side cannot be linked: then no side has another layout.
     pub fn draw(&self, seed: u64, launch: usize) -> Option<Result<Drawn, String>> {
         let Supply::Ready(sources) = self else { return None };
         let mut drawn = Drawn { paths: Vec::new() };
-        for (side, source) in sources.iter().enumerate() {
-            if let Err(reason) = source.layouts.relink(order(seed, launch, side), &source.to) {
+        for source in sources {
+            let order = order(seed, launch, source.stream);
+            if let Err(reason) = source.layouts.relink(order, &source.to) {
                 return Some(Err(reason));
             }
             drawn.paths.push(source.to.clone());
@@ -62,10 +64,10 @@ impl Supply {
     }
 }
 
-/// The seed of one side's order: unrelated to that of any other side or launch.
-fn order(seed: u64, launch: usize, side: usize) -> u64 {
+/// The seed of an order: unrelated to that of any other stream or launch.
+fn order(seed: u64, launch: usize, stream: usize) -> u64 {
     let mut state = seed;
-    for part in [launch as u64, side as u64] {
+    for part in [launch as u64, stream as u64] {
         state = mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15)));
     }
     state
@@ -82,6 +84,18 @@ fn mix(mut x: u64) -> u64 {
 pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
     let bytes = package.bytes().chain([0]).chain(target.bytes());
     bytes.fold(seed, |state, byte| mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte)))
+}
+
+/// How the orders of several sides relate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draws {
+    /// One order for all: where sides have the same functions they get the same layout, and its luck
+    /// cancels (common random numbers); where functions came or went orders differ, and the luck is
+    /// part of the interval. Either way the change is an average over layouts.
+    Shared,
+    /// One order for each: for a comparison with itself that shall be as noisy as one of builds that
+    /// share no layout.
+    PerSide,
 }
 
 /// Executables of one launch; dropping them deletes them.

@@ -18,7 +18,7 @@ use crate::commands::{Built, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
 use crate::identical::{only_inert_paths, same_code};
-use crate::layout::{Source, Supply};
+use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, Unmatched};
 use crate::link::Layouts;
 use crate::revision::{Repository, Revision};
@@ -286,7 +286,7 @@ impl Sides {
     }
 
     /// Where fresh link layouts of a target come from.
-    pub fn layouts(&self, target: &Target) -> Supply {
+    pub fn layouts(&self, target: &Target, draws: Draws) -> Supply {
         let mut sources: Vec<Source> = Vec::new();
         for (index, (side, program)) in self.sides.iter().zip(&target.programs).enumerate() {
             let to = side.slot.directory().join(format!("layout-{index:02}"));
@@ -300,7 +300,10 @@ impl Sides {
                 }),
             };
             match layouts {
-                Ok(layouts) => sources.push(Source { layouts, to }),
+                Ok(layouts) => {
+                    let stream = if draws == Draws::Shared { 0 } else { index };
+                    sources.push(Source { layouts, stream, to });
+                }
                 Err(reason) => return Supply::Unavailable(reason),
             }
         }

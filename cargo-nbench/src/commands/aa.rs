@@ -14,7 +14,7 @@ use crate::commands::{nothing_selected, starter};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::layout::Supply;
+use crate::layout::{Draws, Supply};
 use crate::lines::{FailureLine, Line};
 use crate::report;
 use crate::revision::Repository;
@@ -151,7 +151,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         .iter()
         .map(|target| match settings.layouts {
             Layouts::Off => Supply::Kept,
-            Layouts::Fresh | Layouts::Confirm => built.layouts(&target.target),
+            Layouts::Fresh | Layouts::Confirm => built.layouts(&target.target, Draws::PerSide),
         })
         .collect();
     for (target, supply) in listed.iter().zip(&supplies) {
@@ -174,7 +174,12 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
             rules: &settings.rules,
             threshold_is_given: args.threshold.is_some(),
         };
-        let mut lanes: Vec<_> = listed.iter().filter_map(|l| l.lane(&filter, &plans).0).collect();
+        let mut lanes = Vec::new();
+        for (target, supply) in listed.iter().zip(&supplies) {
+            let Some(mut lane) = target.lane(&filter, &plans).0 else { continue };
+            lane.vary_layouts(settings.layouts, supply.clone());
+            lanes.push(lane);
+        }
         let budget =
             args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
         drive(&starter, &mut lanes, Options { budget, seed }, &mut collector)?;

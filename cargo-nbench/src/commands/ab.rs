@@ -13,7 +13,7 @@ use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::layout::Supply;
+use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
 use crate::record::{Recorder, now_ms, rev, revision_row};
@@ -158,7 +158,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         if let Some(lane) = &mut lane {
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
-                Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target),
+                Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
             };
             if let Supply::Unavailable(reason) = &supply {
                 let target = &lane.target;
