@@ -27,7 +27,7 @@ pub struct Program {
     /// Variables that cargo sets for a bench, such as `CARGO_MANIFEST_DIR`.
     pub env: Vec<(String, String)>,
     /// Directories of shared libraries the executable needs.
-    pub library_paths: Vec<PathBuf>,
+    pub shared_library_dirs: Vec<PathBuf>,
 }
 
 /// How workers are started.
@@ -103,8 +103,8 @@ impl Starter {
         command.arg("--bench").current_dir(&program.cwd).env_clear();
         command.envs(inherited_environment());
         command.envs(program.env.iter().map(|(k, v)| (k, v)));
-        if !program.library_paths.is_empty() {
-            let mut paths = program.library_paths.clone();
+        if !program.shared_library_dirs.is_empty() {
+            let mut paths = program.shared_library_dirs.clone();
             if let Some(old) = std::env::var_os(LIBRARY_VARIABLE) {
                 paths.extend(std::env::split_paths(&old));
             }
@@ -290,7 +290,7 @@ mod tests {
             path: "/bin/sh".into(),
             cwd: std::env::temp_dir(),
             env: vec![("ENV_OF_TEST".into(), script.into())],
-            library_paths: Vec::new(),
+            shared_library_dirs: Vec::new(),
         }
     }
 

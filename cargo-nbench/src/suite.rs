@@ -19,7 +19,7 @@ pub fn program(executable: &Executable) -> Program {
         path: executable.path.clone(),
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
-        library_paths: executable.library_paths.clone(),
+        shared_library_dirs: executable.shared_library_dirs.clone(),
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             path: "x".into(),
             cwd: ".".into(),
             env: Vec::new(),
-            library_paths: Vec::new(),
+            shared_library_dirs: Vec::new(),
         };
         Listed {
             target: Target {

@@ -46,7 +46,7 @@ pub struct Executable {
     /// The executable.
     pub path: PathBuf,
     /// Directories of shared libraries, to stand first in the search path.
-    pub library_paths: Vec<PathBuf>,
+    pub shared_library_dirs: Vec<PathBuf>,
     /// How it was compiled.
     pub profile: ProfileSummary,
     /// The features of its package that were on, sorted.
@@ -290,7 +290,7 @@ fn executable(
     let mut features = artifact.features.clone();
     features.sort();
     Ok(BuiltTarget::Ready(Box::new(Executable {
-        library_paths: library_paths(&path, scripts, shared),
+        shared_library_dirs: shared_library_dirs(&path, scripts, shared),
         path,
         profile: ProfileSummary {
             opt_level: artifact.profile.opt_level.clone(),
@@ -340,7 +340,11 @@ fn package_variables(package: &Package) -> Vec<(String, String)> {
 /// Where cargo lets an executable look for shared libraries: what build
 /// scripts made inside the target directory, its own two directories, and the
 /// compiler's libraries.
-fn library_paths(executable: &Path, scripts: &[BuildScript], shared: &[PathBuf]) -> Vec<PathBuf> {
+fn shared_library_dirs(
+    executable: &Path,
+    scripts: &[BuildScript],
+    shared: &[PathBuf],
+) -> Vec<PathBuf> {
     let deps = executable.parent();
     let profile = deps.and_then(Path::parent);
     let mut paths: Vec<PathBuf> = Vec::new();

@@ -160,7 +160,7 @@ fn executables_of_a_launch_stand_in_for_the_built_ones_and_vanish() {
         path: "built".into(),
         cwd: "there".into(),
         env: Vec::new(),
-        library_paths: Vec::new(),
+        shared_library_dirs: Vec::new(),
     };
     assert_eq!(drawn.program(0, &built), Program { path: path.clone(), ..built.clone() });
     assert_eq!(drawn.paths().count(), 1);
