@@ -19,8 +19,9 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::launch::{Luck, Program, Starter, Worker, interrupted};
+use crate::launch::{Luck, PAGE, Program, Starter, Worker, interrupted};
 use crate::layout::{Drawn, Standing, Supply, target_seed};
+use crate::place::Addresses;
 use crate::walk::{Arrival, autopsy, move_to};
 use settle::settle;
 
@@ -52,6 +53,8 @@ pub struct LaneLuck {
     launches: usize,
     /// Whether second trials confirm what first ones said.
     confirming: bool,
+    /// The launch whose layout every further one has, while second trials hold it.
+    held: Option<usize>,
     /// The executables of this launch, or why it has none; nothing where none are wanted.
     drawn: Option<Result<Drawn, String>>,
 }
@@ -63,6 +66,7 @@ impl Default for LaneLuck {
             supply: Supply::Kept,
             launches: 0,
             confirming: false,
+            held: None,
             drawn: None,
         }
     }
@@ -102,6 +106,18 @@ impl Task {
     pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
         let layout = Standing::default();
         Task { name, picks, trial, layout, adjusted: Vec::new(), told: false }
+    }
+}
+
+impl Task {
+    /// Ends launches that only explain its spread, if those are under way: its result stands.
+    fn end_explaining(&mut self) -> bool {
+        let Trial::Compare(trial) = &mut self.trial else { return false };
+        let holding = self.layout.is_holding();
+        if holding {
+            self.layout.give_up(trial, "");
+        }
+        holding
     }
 }
 
@@ -208,6 +224,8 @@ pub struct At<'a> {
 pub trait Sink {
     /// A task got another launch.
     fn launched(&mut self, at: At<'_>, task: &mut Task);
+    /// A task got a launch that only explains its spread.
+    fn explained(&mut self, at: At<'_>, task: &mut Task);
     /// A task ended; its trial says why.
     fn finished(&mut self, at: At<'_>, task: &mut Task);
     /// A benchmark failed on a side (`None` when no single side is to blame).
@@ -224,9 +242,6 @@ pub struct Options {
     /// Seed of start orders and environment sizes.
     pub seed: u64,
 }
-
-/// Bytes of environment that a launch may add.
-const MAX_PADDING: usize = 4096;
 
 /// Runs pilot and launches until every task is done, the budget is spent or the user interrupts.
 ///
@@ -272,7 +287,7 @@ pub fn drive(
             driver.lane(lane, false);
         }
         settle(lanes, driver.sink);
-        lanes.iter_mut().for_each(Lane::confirm_what_is_due);
+        lanes.iter_mut().for_each(Lane::begin_second_trials);
         // The plan's costs are the pilot's; what launches really take is known from here on.
         launch_cost = began.elapsed().as_secs_f64();
         driver.sink.expect(expected_launches(lanes));
@@ -384,9 +399,11 @@ impl Lane {
     }
 
     /// Lets the executables of every launch be linked anew, or says in results why they are not.
-    pub fn vary_layouts(&mut self, when: Layouts, supply: Supply) {
+    /// With `explain`, what stays inconclusive is told the share of its layout.
+    pub fn vary_layouts(&mut self, when: Layouts, supply: Supply, explain: bool) {
         for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
-            task.layout = Standing::new(when, &supply);
+            let standing = Standing::new(when, &supply);
+            task.layout = if explain { standing.explaining() } else { standing };
         }
         self.luck = LaneLuck { when, supply, ..LaneLuck::default() };
     }
@@ -403,7 +420,8 @@ impl Lane {
         // Those of the last launch go first: they have the same names.
         self.luck.drawn = None;
         if wanted {
-            self.luck.drawn = self.luck.supply.draw(seed, self.luck.launches);
+            let launch = self.luck.held.unwrap_or(self.luck.launches);
+            self.luck.drawn = self.luck.supply.draw(seed, launch);
         }
         self.luck.launches += 1;
     }
@@ -419,7 +437,7 @@ impl Lane {
 
     /// Once all first trials are over, begins the second ones of those that need them: they share
     /// their processes, so their launches cannot differ in layouts.
-    fn confirm_what_is_due(&mut self) {
+    fn begin_second_trials(&mut self) {
         if self.is_open() {
             return;
         }
@@ -430,12 +448,17 @@ impl Lane {
                 {
                     task.layout.confirm(trial);
                     self.luck.confirming = true;
+                } else if let Trial::Compare(trial) = &mut task.trial
+                    && task.layout.needs_held_layout(trial)
+                {
+                    task.layout.hold(trial);
+                    self.luck.held = Some(self.luck.launches);
                 }
             }
         }
     }
 
-    /// Ends what is not finished. A confirmation that did not come to its end is given up.
+    /// Ends what is not finished. A second trial that did not come to its end is given up.
     fn stop(&mut self, reason: StopReason) {
         for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
             if let Trial::Compare(trial) = &mut task.trial
@@ -573,9 +596,13 @@ impl Driver<'_> {
         let mut order: Vec<usize> = (0..lane.programs.len()).collect();
         order.shuffle(&mut self.random);
         let mut started = Vec::new();
+        // What is compared shares its luck; what is measured alone averages over it.
+        let luck = Luck {
+            padding: self.random.random_range(0..PAGE),
+            pinned: !lane.unpinned,
+            addresses: if order.len() > 1 { Addresses::Shared } else { Addresses::Random },
+        };
         for &side in &order {
-            let luck =
-                Luck { padding: self.random.random_range(0..MAX_PADDING), pinned: !lane.unpinned };
             match self.starter.start(&lane.program(side), luck, &interrupted) {
                 Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
                 Err(error) => return Err((side, (error.message, String::new()))),
@@ -644,6 +671,8 @@ impl Driver<'_> {
                 subjects.iter_mut().map(|s| s as &mut dyn Subject).collect();
             match task.trial.step(&mut borrowed, pilot) {
                 Ok(()) if pilot => {}
+                // Nothing is counted or kept of launches that only explain.
+                Ok(()) if task.layout.is_holding() => self.sink.explained(at, task),
                 Ok(()) => {
                     if let Some(drawn) = drawn {
                         task.layout.count(drawn.as_ref().map(|_| ()).map_err(String::as_str));
@@ -652,6 +681,9 @@ impl Driver<'_> {
                 }
                 Err(error) if error.kind == SubjectErrorKind::Failed => {
                     // The worker lives on and is at the end of this benchmark.
+                    if task.end_explaining() {
+                        continue;
+                    }
                     let side = culprit.get();
                     let tail = side.map(|s| crew.workers[s].stderr_tail()).unwrap_or_default();
                     self.sink.failed(at, side, &error.message, &tail);
@@ -667,6 +699,12 @@ impl Driver<'_> {
     fn fail(&mut self, lane: &mut Lane, unit: usize, side: Option<usize>, what: &str, tail: &str) {
         let Lane { package, target, units, .. } = lane;
         let unit = &mut units[unit];
+        let explaining =
+            unit.tasks.iter_mut().fold(false, |any, task| task.end_explaining() || any);
+        if explaining {
+            // Its result was complete before.
+            return;
+        }
         unit.failed = true;
         self.sink.failed(At { package, target, offer: &unit.offer }, side, what, tail);
     }

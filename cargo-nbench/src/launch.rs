@@ -15,7 +15,7 @@ use nbench_engine::remote::{Limits, Peer};
 use tempfile::TempDir;
 
 use crate::interrupt;
-use crate::place::Placement;
+use crate::place::{Addresses, Placement};
 
 /// A bench executable and what it expects around it.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,13 +41,15 @@ pub struct Starter {
     pub seed: u64,
 }
 
-/// What is drawn anew for each worker at each launch.
+/// What is drawn anew at each launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Luck {
-    /// Bytes of environment added, which shifts the stack.
+    /// Where the stack begins within a page: below [`PAGE`] (bytes).
     pub padding: usize,
     /// Whether the worker is bound to the workers' CPU.
     pub pinned: bool,
+    /// Where the worker lies in memory.
+    pub addresses: Addresses,
 }
 
 /// A running worker; dropping it ends its whole process group.
@@ -74,6 +76,23 @@ fn is_inherited_from_cargo(name: &str) -> bool {
                 | "GITHUB_TOKEN"
                 | "GH_TOKEN"
         )
+}
+
+/// Size of a page, within which the place of the stack matters most (bytes).
+pub const PAGE: usize = 4096;
+
+/// How long `NBENCH_PAD` must be for arguments and environment to end at `offset` of a page, whatever
+/// the lengths of paths in them: workers of several sides then have their stacks at the same place.
+fn padding(command: &Command, offset: usize) -> usize {
+    // The program's path is there twice: as the first argument and for the loader. Strings end with a
+    // zero byte, and each has a pointer.
+    let path = 2 * (command.get_program().len() + 1);
+    let arguments: usize = command.get_args().map(|a| a.len() + 1 + size_of::<usize>()).sum();
+    let variables: usize = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(name.len() + value?.len() + 2 + size_of::<usize>()))
+        .sum();
+    (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
 const LIBRARY_VARIABLE: &str =
@@ -114,13 +133,14 @@ impl Starter {
         }
         command.env("NBENCH_SOCKET", &path);
         command.env("NBENCH_SEED", self.seed.to_string());
-        command.env("NBENCH_PAD", "x".repeat(luck.padding));
+        let padding = padding(&command, luck.padding);
+        command.env("NBENCH_PAD", "x".repeat(padding));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // A group of its own, so that it can be ended whole with whatever it started.
         command.process_group(0);
         let mut child = self
             .placement
-            .spawning(luck.pinned, || command.spawn())
+            .spawning(luck.pinned, luck.addresses, || command.spawn())
             .map_err(|e| lost(&format!("cannot start `{}`", program.path.display()), &e))?;
         let tail = Arc::new(Mutex::new(Tail::default()));
         if let Some(stderr) = child.stderr.take() {
@@ -311,9 +331,25 @@ mod tests {
             limits: Limits { hello: Duration::from_secs(10), ..Limits::default() },
             seed: 1,
         };
-        let luck = Luck { padding: 10, pinned: false };
+        let luck = Luck { padding: 10, pinned: false, addresses: Addresses::Shared };
         let error = starter.start(&program(""), luck, &interrupted).unwrap_err();
         assert!(error.message.contains("exited with code"), "{error}");
+    }
+
+    #[test]
+    fn paths_of_different_length_leave_the_stack_where_it_is() {
+        let ends_at = |path: &str, value: &str, offset| {
+            let mut command = Command::new(path);
+            command.arg("--bench").env_clear().env("CARGO_MANIFEST_DIR", value);
+            // 2 x path with its zero, `--bench` and the variable with their zeros and pointers.
+            let bytes = 2 * (path.len() + 1) + (8 + 8) + (18 + 1 + value.len() + 1 + 8);
+            let padding = padding(&command, offset);
+            assert!(padding < PAGE);
+            (bytes + padding) % PAGE
+        };
+        assert_eq!(ends_at("/a/bench", "/a", 1000), 1000);
+        assert_eq!(ends_at("/a/longer/bench", "/a/longer", 1000), 1000);
+        assert_eq!(ends_at("/a", &"b".repeat(5000), 0), 0);
     }
 
     #[test]

@@ -4,15 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use nbench_config::Layouts as When;
-use nbench_engine::{Compare, Verdict};
+use nbench_engine::stats::{VarianceShare, variance_share};
+use nbench_engine::{Compare, Decision, StopReason, Verdict};
 
 use crate::launch::Program;
-use crate::lines::Comparison;
+use crate::lines::{Comparison, LayoutShare};
 use crate::link::Layouts;
 
 /// Calls of smaller changes than this (fraction) may be due to layout alone: the same source linked in
 /// another order differed by up to 4.6 %.
 pub const LUCK: f64 = 0.05;
+
+/// Launches whose layout is held, to see what of the spread is left then.
+const HELD: usize = 6;
 
 /// Where the executables of one bench target get their layouts from.
 #[derive(Debug, Clone)]
@@ -133,10 +137,17 @@ pub struct Standing {
     reason: Option<String>,
     fresh: usize,
     kept: usize,
-    /// The trial that kept the layouts of the builds, once another one confirms it.
+    /// The trial that kept the layouts of the builds, once another one confirms it, or the one that
+    /// drew them, while another one holds a layout.
     first: Option<Box<Compare>>,
-    /// Whether a confirmation is due or running.
+    /// Whether a confirmation, or a trial that holds a layout, is due or running.
     pub pending: bool,
+    /// Whether the second trial holds a layout.
+    holding: bool,
+    /// Whether the layout's share is wanted where a comparison stays inconclusive.
+    explain: bool,
+    /// The layout's share in the variance between launches, by contender.
+    shares: Vec<Option<VarianceShare>>,
 }
 
 impl Standing {
@@ -146,7 +157,61 @@ impl Standing {
             Supply::Unavailable(reason) => Some(reason.clone()),
             Supply::Kept | Supply::Ready(_) => None,
         };
-        Standing { when, reason, fresh: 0, kept: 0, first: None, pending: false }
+        Standing {
+            when,
+            reason,
+            fresh: 0,
+            kept: 0,
+            first: None,
+            pending: false,
+            holding: false,
+            explain: false,
+            shares: Vec::new(),
+        }
+    }
+
+    /// The same, and where fresh layouts leave a comparison inconclusive some more launches tell how
+    /// much of its spread is layout.
+    #[must_use]
+    pub fn explaining(self) -> Standing {
+        Standing { explain: true, ..self }
+    }
+
+    /// Whether a finished `trial` is followed by one that holds a layout.
+    pub fn needs_held_layout(&self, trial: &Compare) -> bool {
+        self.explain
+            && self.when == When::Fresh
+            && self.reason.is_none()
+            && self.first.is_none()
+            && self.shares.is_empty()
+            && trial.decide() == Decision::Done(StopReason::LastLook)
+            && trial.launches().len() > HELD
+            && (1..trial.subjects())
+                .any(|contender| trial.judgement(contender).verdict == Verdict::Inconclusive)
+    }
+
+    /// Puts a trial that holds a layout in the place of `trial`.
+    pub fn hold(&mut self, trial: &mut Compare) {
+        let again = trial.again(HELD);
+        self.first = Some(Box::new(std::mem::replace(trial, again)));
+        self.holding = true;
+    }
+
+    /// Whether the trial at hand holds a layout: its launches explain, they are no evidence.
+    pub fn is_holding(&self) -> bool {
+        self.holding
+    }
+
+    /// Takes the first trial back, and from the one that held a layout what it tells about it.
+    pub fn release(&mut self, trial: &mut Compare) {
+        let Some(first) = self.first.take().filter(|_| self.holding) else { return };
+        let held = std::mem::replace(trial, *first);
+        self.shares = (1..trial.subjects())
+            .map(|contender| {
+                variance_share(&trial.estimates(contender), &held.estimates(contender), 0.9)
+            })
+            .collect();
+        self.holding = false;
     }
 
     /// Counts a launch: with fresh layouts, or with those of the builds for the reason given.
@@ -170,16 +235,21 @@ impl Standing {
 
     /// Puts a second trial in the place of `trial`.
     pub fn confirm(&mut self, trial: &mut Compare) {
-        let again = trial.again();
+        let again = trial.again(trial.launches().len());
         self.first = Some(Box::new(std::mem::replace(trial, again)));
     }
 
-    /// Gives up a confirmation that is due or running, for the reason given.
+    /// Gives up a second trial that is due or running, for the reason given.
     pub fn give_up(&mut self, trial: &mut Compare, reason: &str) {
         if let Some(first) = self.first.take() {
             *trial = *first;
         }
         self.pending = false;
+        if std::mem::take(&mut self.holding) || self.when == When::Fresh {
+            // The first trial had all it needed for its verdict.
+            self.shares = vec![None; trial.subjects() - 1];
+            return;
+        }
         self.kept = trial.launches().len();
         self.reason = Some(reason.to_owned());
     }
@@ -187,6 +257,11 @@ impl Standing {
     /// Launches of the first trial, while or after a second one confirms it.
     pub fn launches_before(&self) -> usize {
         self.first.as_ref().map_or(0, |first| first.launches().len())
+    }
+
+    /// The trial that is evidence: the one at hand, unless it only explains another one.
+    pub fn evidence<'t>(&'t self, trial: &'t Compare) -> &'t Compare {
+        self.first.as_deref().filter(|_| self.holding).unwrap_or(trial)
     }
 
     /// The trial whose word counts for a contender.
@@ -211,6 +286,12 @@ impl Standing {
             None => "off",
         };
         word.clone_into(&mut line.layout);
+        line.layout_share = self
+            .shares
+            .get(contender.wrapping_sub(1))
+            .copied()
+            .flatten()
+            .map(|share| LayoutShare { share: share.share, low: share.low, high: share.high });
         if let Some(first) = confirmed {
             let told = first.judgement(contender);
             let change = told.change.map_or_else(String::new, |c| format!(" {:+.2} %", 100.0 * c));

@@ -164,6 +164,9 @@ pub struct Comparison {
     /// launch, `off` where all kept the layout of their build, `unconfirmed` where they did so
     /// because they could not be varied.
     pub layout: String,
+    /// How much of the variance between launches is due to link layouts; `null` unless they were
+    /// fresh, the comparison stayed inconclusive and there was time to find out.
+    pub layout_share: Option<LayoutShare>,
     /// What running first instead of second does to the ratio (fraction).
     pub order_effect: Option<f64>,
     /// Correlation of neighbouring log-ratios.
@@ -182,6 +185,18 @@ pub struct Comparison {
     pub launch_changes: Vec<f64>,
     /// Doubts and advice, in words.
     pub notes: Vec<String>,
+}
+
+/// A share in the variance between launches, with its 90 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct LayoutShare {
+    /// Estimated share (0..=1).
+    pub share: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
 }
 
 /// A benchmark, or a whole target, that failed.

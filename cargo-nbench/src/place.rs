@@ -1,7 +1,9 @@
-//! Which CPU workers and driver run on. All workers of a comparison share one CPU, since they never
-//! run at once and a difference between CPUs must not read as a difference between builds; the driver
-//! goes elsewhere. It does not know what the workers run.
+//! Which CPU workers and driver run on, and where in memory workers lie. All workers of a comparison
+//! share one CPU, since they never run at once and a difference between CPUs must not read as a
+//! difference between builds; the driver goes elsewhere. It does not know what the workers run.
 
+#[cfg(target_os = "linux")]
+use nix::sys::personality::{self, Persona};
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -12,6 +14,17 @@ pub struct Placement {
     sets: Option<Sets>,
     /// What was done, for the record.
     pub summary: String,
+}
+
+/// Where the system puts stack, heap and code of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// Anew at each start, as the system does it: luck of one process.
+    Random,
+    /// At the same place for every worker, where the system allows it. Speed depends on addresses
+    /// (branch predictors and caches are indexed by them), so workers that are compared share this
+    /// luck, and what is drawn for them (stack offset, link layout) is drawn once for all.
+    Shared,
 }
 
 #[cfg(target_os = "linux")]
@@ -64,9 +77,13 @@ impl Placement {
     }
 
     /// Runs `spawn` so that processes it starts inherit the workers' CPU, or all CPUs when `pinned`
-    /// is false.
+    /// is false, and lie at the `addresses` asked for.
     #[cfg(target_os = "linux")]
-    pub fn spawning<T>(&self, pinned: bool, spawn: impl FnOnce() -> T) -> T {
+    pub fn spawning<T>(&self, pinned: bool, addresses: Addresses, spawn: impl FnOnce() -> T) -> T {
+        let spawn = || match addresses {
+            Addresses::Random => spawn(),
+            Addresses::Shared => without_randomisation(spawn),
+        };
         let Some(sets) = &self.sets else { return spawn() };
         // A mask that was readable and allowed a moment ago; should setting it fail the worker runs
         // on the driver's CPUs, both sides alike.
@@ -76,11 +93,45 @@ impl Placement {
         result
     }
 
-    /// Runs `spawn`; there is no affinity here.
+    /// Runs `spawn`; there is neither affinity nor a choice of addresses here.
     #[cfg(not(target_os = "linux"))]
-    pub fn spawning<T>(&self, _pinned: bool, spawn: impl FnOnce() -> T) -> T {
+    pub fn spawning<T>(
+        &self,
+        _pinned: bool,
+        _addresses: Addresses,
+        spawn: impl FnOnce() -> T,
+    ) -> T {
         spawn()
     }
+}
+
+/// Whether workers can be given equal addresses, as words for the record.
+#[cfg(target_os = "linux")]
+pub fn addresses_summary() -> String {
+    match without_randomisation(personality::get) {
+        Ok(persona) if persona.contains(Persona::ADDR_NO_RANDOMIZE) => {
+            "addresses shared by the sides".to_owned()
+        }
+        Ok(_) => "addresses drawn for each process (the system does not let us share them)".into(),
+        Err(error) => format!("addresses drawn for each process ({error})"),
+    }
+}
+
+/// Whether workers can be given equal addresses, as words for the record.
+#[cfg(not(target_os = "linux"))]
+pub fn addresses_summary() -> String {
+    "addresses drawn for each process (this system has no choice of them)".to_owned()
+}
+
+/// Runs `spawn` with address randomisation off for processes that this thread starts meanwhile. A
+/// sandbox may forbid it: then processes are randomised, which [`addresses_summary`] tells.
+#[cfg(target_os = "linux")]
+fn without_randomisation<T>(spawn: impl FnOnce() -> T) -> T {
+    let Ok(before) = personality::get() else { return spawn() };
+    let _ = personality::set(before | Persona::ADDR_NO_RANDOMIZE);
+    let result = spawn();
+    let _ = personality::set(before);
+    result
 }
 
 impl Drop for Placement {
@@ -101,12 +152,32 @@ mod tests {
         let before = sched_getaffinity(None).unwrap();
         let seen = |pinned| {
             let placement = Placement::choose();
-            let output = placement
-                .spawning(pinned, || std::process::Command::new("nproc").output().unwrap().stdout);
+            let output = placement.spawning(pinned, Addresses::Random, || {
+                std::process::Command::new("nproc").output().unwrap().stdout
+            });
             String::from_utf8(output).unwrap().trim().parse::<usize>().unwrap()
         };
         assert_eq!(seen(true), 1);
         assert_eq!(seen(false), before.count() as usize);
         assert_eq!(sched_getaffinity(None).unwrap(), before);
+    }
+
+    #[test]
+    fn children_lie_at_the_same_addresses_when_asked_to() {
+        let before = personality::get().unwrap();
+        let stack = |addresses| {
+            let placement = Placement::free("test");
+            let maps = placement.spawning(false, addresses, || {
+                std::process::Command::new("cat").arg("/proc/self/maps").output().unwrap().stdout
+            });
+            let maps = String::from_utf8(maps).unwrap();
+            maps.lines().find(|line| line.ends_with("[stack]")).unwrap().to_owned()
+        };
+        let seen: Vec<String> = (0..3).map(|_| stack(Addresses::Random)).collect();
+        assert!(seen.windows(2).any(|pair| pair[0] != pair[1]), "{seen:?}");
+        if addresses_summary() == "addresses shared by the sides" {
+            assert_eq!(stack(Addresses::Shared), stack(Addresses::Shared));
+        }
+        assert_eq!(personality::get().unwrap(), before);
     }
 }

@@ -432,6 +432,7 @@ pub fn comparison_line(
             .map(|c| vec![c.iters[0], c.iters[key.contender]])
             .unwrap_or_default(),
         layout: "off".to_owned(),
+        layout_share: None,
         order_effect: d.order_effect,
         lag1: d.lag1,
         contender_wins: d.contender_wins,

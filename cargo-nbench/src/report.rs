@@ -143,6 +143,14 @@ fn comparison(term: &Term, c: &Comparison) -> String {
             100.0 * within
         ));
     }
+    if let Some(layout) = c.layout_share {
+        detail.push_str(&format!(
+            "; layout is {:.0} % ({:.0} to {:.0} %) of the variance between launches",
+            100.0 * layout.share,
+            100.0 * layout.low,
+            100.0 * layout.high
+        ));
+    }
     if let Some(smallest) = c.smallest
         && c.verdict == "inconclusive"
     {

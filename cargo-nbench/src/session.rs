@@ -376,6 +376,10 @@ fn key(at: At<'_>, benchmark: &str, contender: usize) -> Key {
 }
 
 impl Sink for Session<'_> {
+    fn explained(&mut self, _at: At<'_>, task: &mut Task) {
+        self.term.advance(1, &task.name);
+    }
+
     fn launched(&mut self, at: At<'_>, task: &mut Task) {
         match &task.trial {
             Trial::Measure(_) => self.store_measurement(at, task),

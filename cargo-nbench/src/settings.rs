@@ -289,7 +289,7 @@ mod tests {
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
         let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
         assert_eq!(plan.slice, Duration::from_micros(5));
-        assert_eq!(plan.threshold, 0.01);
+        assert_eq!(plan.threshold, 0.005);
         assert_eq!(doubts.len(), 1);
         assert!(doubts[0].contains("`threshold`"));
     }
@@ -309,6 +309,6 @@ mod tests {
         };
         assert_eq!(of(&rules, false), 0.03);
         assert_eq!(of(&rules[..0], false), 0.2);
-        assert_eq!(of(&rules, true), 0.01);
+        assert_eq!(of(&rules, true), 0.005);
     }
 }

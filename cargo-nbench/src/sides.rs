@@ -296,6 +296,7 @@ impl Sides {
                 Some(source) => Ok(source.layouts.clone()),
                 None => Layouts::read(&program.path).and_then(|mut layouts| {
                     layouts.prove(&program.path, &to)?;
+                    layouts.align(&side.slot.directory().join("aligned"))?;
                     Ok(layouts)
                 }),
             };

@@ -9,6 +9,7 @@ use nbench_engine::SubjectError;
 use nbench_engine::remote::{Peer, Reached};
 
 use crate::launch::{Luck, Program, Starter, Worker, describe, interrupted};
+use crate::place::Addresses;
 
 /// What one executable offers, from a walk of skips.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +28,7 @@ pub struct Listing {
 pub fn list(starter: &Starter, program: &Program) -> Listing {
     let started = Instant::now();
     let mut listing = Listing::default();
-    let luck = Luck { padding: 0, pinned: false };
+    let luck = Luck { padding: 0, pinned: false, addresses: Addresses::Random };
     match starter.start(program, luck, &interrupted) {
         Err(error) => listing.ended = Some((error.message, String::new())),
         Ok((mut worker, mut peer)) => {

@@ -198,11 +198,11 @@ impl Compare {
         }
     }
 
-    /// A second comparison of the same subjects with the same counts, as long as this one was: it has
-    /// no launches yet, and one look with the whole error after as many as this one took.
-    pub fn again(&self) -> Compare {
+    /// A second comparison of the same subjects with the same counts: it has no launches yet, and one
+    /// look with the whole error after `launches` of them.
+    pub fn again(&self, launches: usize) -> Compare {
         let alpha = 1.0 - self.looks.confidence();
-        let looks = Looks { at: vec![self.launches.len().max(1)], alpha: vec![alpha] };
+        let looks = Looks { at: vec![launches.max(1)], alpha: vec![alpha] };
         let plan = Plan { looks: looks.clone(), ..self.plan.clone() };
         let mut again = Compare::new(format!("{} again", self.name), self.subjects, plan);
         again.looks = looks;

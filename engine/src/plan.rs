@@ -175,7 +175,7 @@ impl Default for Plan {
             may_say_equivalent: true,
             control_discovery: true,
             half_width: None,
-            threshold: 0.01,
+            threshold: 0.005,
             seed: 1,
             sample_time: Duration::from_micros(10),
             sampling_time: Duration::from_millis(50),

@@ -88,6 +88,10 @@ impl Sink for Collector<'_> {
         self.term.advance(1, &task.name);
     }
 
+    fn explained(&mut self, _at: At<'_>, task: &mut Task) {
+        self.term.advance(1, &task.name);
+    }
+
     fn finished(&mut self, at: At<'_>, task: &mut Task) {
         // A comparison that was cut off says nothing about those that run to their end.
         if interrupt::requested() {
@@ -177,7 +181,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         let mut lanes = Vec::new();
         for (target, supply) in listed.iter().zip(&supplies) {
             let Some(mut lane) = target.lane(&filter, &plans).0 else { continue };
-            lane.vary_layouts(settings.layouts, supply.clone());
+            lane.vary_layouts(settings.layouts, supply.clone(), false);
             lanes.push(lane);
         }
         let budget =

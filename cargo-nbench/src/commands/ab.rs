@@ -16,6 +16,7 @@ use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
+use crate::place::addresses_summary;
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
@@ -105,7 +106,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         host_summary: host.summary,
         toolchain: built.toolchain.key.clone(),
         toolchain_summary: built.toolchain.summary.clone(),
-        placement: starter.placement.summary.clone(),
+        placement: format!("{}, {}", starter.placement.summary, addresses_summary()),
         preset: settings.preset.name().to_owned(),
         seed: settings.plan.seed,
         revisions: recorded.iter().map(rev).collect(),
@@ -164,7 +165,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
                 let target = &lane.target;
                 session.term.note(&format!("`{target}` keeps the layouts of its builds: {reason}"));
             }
-            lane.vary_layouts(settings.layouts, supply);
+            lane.vary_layouts(settings.layouts, supply, true);
         }
         lanes.extend(lane);
         for doubt in doubts {

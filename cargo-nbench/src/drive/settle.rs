@@ -14,6 +14,7 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
     let mut raw = Vec::new();
     for task in lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks) {
         if let Trial::Compare(trial) = &task.trial {
+            let trial = task.layout.evidence(trial);
             raw.extend((1..task.picks.len()).map(|contender| contender_p(trial, contender)));
         }
     }
@@ -25,7 +26,7 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                 let own = task.picks.len() - 1;
                 if let Trial::Compare(trial) = &mut task.trial {
                     let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
-                    if !task.told && trial.plan().control_discovery {
+                    if !task.told && !task.layout.is_holding() && trial.plan().control_discovery {
                         withdraw_unconfirmed(trial, &own);
                         task.adjusted = own;
                     }
@@ -33,8 +34,12 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                 if task.told || task.trial.decide() == Decision::More {
                     continue;
                 }
+                if let Trial::Compare(trial) = &mut task.trial {
+                    task.layout.release(trial);
+                }
                 task.layout.pending = matches!(&task.trial, Trial::Compare(trial)
-                    if task.layout.needs_confirmation(trial));
+                    if task.layout.needs_confirmation(trial)
+                        || task.layout.needs_held_layout(trial));
                 if !task.layout.pending {
                     task.told = true;
                     sink.finished(At { package, target, offer: &unit.offer }, task);

@@ -11,6 +11,7 @@ struct Told(Vec<(String, Verdict, usize)>);
 
 impl Sink for Told {
     fn launched(&mut self, _at: At<'_>, _task: &mut Task) {}
+    fn explained(&mut self, _at: At<'_>, _task: &mut Task) {}
 
     fn finished(&mut self, _at: At<'_>, task: &mut Task) {
         if let Trial::Compare(trial) = &task.trial {

@@ -168,3 +168,53 @@ fn executables_of_a_launch_stand_in_for_the_built_ones_and_vanish() {
     assert!(!path.exists());
     assert!(Supply::Kept.draw(1, 0).is_none() && unavailable().draw(1, 0).is_none());
 }
+
+#[test]
+fn what_stays_inconclusive_is_told_the_share_of_its_layout() {
+    let ready = Supply::Ready(Vec::new());
+    let standing = || Standing::new(When::Fresh, &ready).explaining();
+    // Launches at +-4 % around zero: undecided to the last look.
+    let swinging = |trial: &mut Compare, by: f64, count: usize| {
+        for launch in 0..count {
+            launches(trial, &[if launch % 2 == 0 { by } else { -by }], 1);
+        }
+    };
+    let mut trial = Compare::new("x", 2, Plan::default());
+    swinging(&mut trial, 0.04, 23);
+    assert!(!standing().needs_held_layout(&trial), "it goes on");
+    swinging(&mut trial, 0.04, 1);
+    assert!(!Standing::new(When::Fresh, &ready).needs_held_layout(&trial), "nobody asked");
+    assert!(!Standing::new(When::Off, &ready).explaining().needs_held_layout(&trial));
+    let mut standing = standing();
+    assert!(standing.needs_held_layout(&trial));
+
+    standing.hold(&mut trial);
+    assert!(standing.is_holding() && trial.launches().is_empty());
+    assert_eq!(standing.evidence(&trial).launches().len(), 24);
+    swinging(&mut trial, 0.004, 6);
+    assert!(matches!(trial.decide(), Decision::Done(_)));
+    standing.release(&mut trial);
+    assert_eq!(trial.launches().len(), 24, "the result is that of the first trial");
+    assert!(!standing.needs_held_layout(&trial), "once is enough");
+    standing.count(Ok(()));
+    let mut line = Comparison::default();
+    standing.annotate(&mut line, 1);
+    let share = line.layout_share.unwrap();
+    assert!(share.share > 0.98 && share.low > 0.9 && share.high <= 1.0, "{share:?}");
+}
+
+#[test]
+fn an_explanation_that_was_cut_off_leaves_the_result_as_it_was() {
+    let mut standing = Standing::new(When::Fresh, &Supply::Ready(Vec::new())).explaining();
+    let mut trial = Compare::new("x", 2, Plan::default());
+    for launch in 0..24 {
+        launches(&mut trial, &[if launch % 2 == 0 { 0.04 } else { -0.04 }], 1);
+    }
+    standing.hold(&mut trial);
+    launches(&mut trial, &[0.5], 2);
+    standing.give_up(&mut trial, "interrupted");
+    standing.count(Ok(()));
+    assert!(!standing.is_holding() && !standing.needs_held_layout(&trial));
+    let (layout, _) = said(&standing, &trial, 1);
+    assert_eq!((layout.as_str(), trial.launches().len()), ("fresh", 24));
+}

@@ -1,5 +1,6 @@
 //! Golden link commands of several systems and linkers, and real links with the compiler at hand.
 
+use super::align::{self, ALIGNMENT};
 use super::command::{Linker, linker, parse};
 use super::{Layouts, run};
 use crate::capture::{COMMAND, PLACE, beside};
@@ -131,6 +132,61 @@ fn text(program: &Path) -> Vec<u8> {
     file.section_by_name(".text").unwrap().data().unwrap().to_vec()
 }
 
+/// Where the program's own functions lie.
+fn functions(program: &Path) -> Vec<u64> {
+    use object::{Object as _, ObjectSymbol as _};
+    let bytes = fs::read(program).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let own = file.symbols().filter(|s| s.name().is_ok_and(|name| name.contains("4main2f")));
+    own.map(|symbol| symbol.address()).collect()
+}
+
+#[test]
+fn copies_follow_their_originals_and_only_functions_are_aligned() {
+    let directory = tempfile::tempdir().unwrap();
+    build(directory.path(), &["-C", "codegen-units=1"]);
+    let files = fs::read_dir(directory.path()).unwrap().flatten().map(|entry| entry.path());
+    let source = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "o")).unwrap();
+    let original = fs::read(&source).unwrap();
+    let copies = directory.path().join("copies");
+    let copy = align::copy(&source, &copies).unwrap().unwrap();
+    let aligned = fs::read(&copy).unwrap();
+    // The field of a section's alignment is 8 bytes, and nothing else may differ.
+    let differing = original.iter().zip(&aligned).filter(|(a, b)| a != b).count();
+    assert_eq!(original.len(), aligned.len());
+    assert!(differing > 0);
+    assert_eq!(align::align(&mut aligned.clone()), 0, "all are aligned already");
+
+    assert_eq!(align::copy(&source, &copies).unwrap().unwrap(), copy);
+    let mut longer = original.clone();
+    longer.push(0);
+    fs::write(&source, &longer).unwrap();
+    let next = align::copy(&source, &copies).unwrap().unwrap();
+    assert!(next != copy && !copy.exists() && next.exists());
+
+    fs::write(&source, "no object file").unwrap();
+    assert_eq!(align::copy(&source, &copies).unwrap(), None);
+    assert!(align::copy(&directory.path().join("absent.o"), &copies).is_err());
+}
+
+#[test]
+fn damaged_objects_are_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    build(directory.path(), &["-C", "codegen-units=1"]);
+    let files = fs::read_dir(directory.path()).unwrap().flatten().map(|entry| entry.path());
+    let source = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "o")).unwrap();
+    let original = fs::read(source).unwrap();
+    // Every header byte turned over, and every length: never a panic, never another length.
+    for at in 0..64 {
+        let mut bytes = original.clone();
+        bytes[at] ^= 0xff;
+        align::align(&mut bytes);
+        assert_eq!(bytes.len(), original.len());
+        let mut short = original[..original.len() * at / 64].to_vec();
+        align::align(&mut short);
+    }
+}
+
 #[test]
 fn a_seed_draws_a_layout_and_nothing_else() {
     for flags in [
@@ -161,6 +217,15 @@ fn a_seed_draws_a_layout_and_nothing_else() {
         assert!(fs::read(at("one")).unwrap() == fs::read(at("same")).unwrap(), "{flags:?}");
         assert!(text(&at("one")) != text(&at("other")), "{flags:?}");
         assert!(text(&at("one")) != text(&executable), "{flags:?}");
+
+        layouts.align(&at("aligned")).unwrap();
+        layouts.relink(7, &at("one")).unwrap();
+        layouts.relink(8, &at("other")).unwrap();
+        assert_eq!(told(&executable), told(&at("one")), "{flags:?}");
+        assert!(text(&at("one")) != text(&at("other")), "{flags:?}");
+        let places = functions(&at("one"));
+        assert!(places.iter().all(|place| place % ALIGNMENT == 0), "{flags:?}: {places:x?}");
+        assert_eq!(places.is_empty(), flags.contains(&"strip=symbols"), "{flags:?}");
     }
 }
 

@@ -76,7 +76,7 @@ fn a_second_trial_is_as_long_as_the_first_and_spends_the_whole_error_at_its_end(
         Ok(vec![Box::new(Scripted::constant(100.0)), Box::new(Scripted::constant(103.0))])
     };
     let first = compare("x", 2, Plan::default(), fresh, &mut Silent).unwrap();
-    let mut again = first.again();
+    let mut again = first.again(first.launches().len());
     assert_eq!((again.launches().len(), again.decide()), (0, Decision::More));
     assert_eq!(again.calibration(), first.calibration());
     assert_eq!(again.looks().at, [10]);
@@ -226,7 +226,8 @@ fn recorded_trials_are_judged_by_their_known_truth() {
         trials.entry(key).or_default().push(f[6].parse().unwrap());
     }
     assert_eq!(trials.len(), 150);
-    let plan = Plan::default();
+    // They were taken while one side always warmed up first, which alone read as up to 0.3 %.
+    let plan = Plan { threshold: 0.01, ..Plan::default() };
     for ((workload, truth, load, trial), estimates) in &trials {
         let (verdict, _) = play(estimates, &plan);
         if truth == "1.0" {

@@ -20,5 +20,8 @@ pub use ordered::{median, median_interval, percentile, proportion_interval, trim
 pub use resample::{
     Resampled, Shift, block_mean_change, median_change, nested_mean_change, pooled_p, welch_t,
 };
-pub use spread::{TukeyCounts, effective_size, lag1, mad, mean, standard_deviation, tukey_counts};
+pub use spread::{
+    TukeyCounts, VarianceShare, effective_size, lag1, mad, mean, standard_deviation, tukey_counts,
+    variance_share,
+};
 pub use wilcoxon::{SignedRankInterval, hodges_lehmann, signed_rank_interval, signed_rank_p};

@@ -2,6 +2,7 @@
 //! Outliers are counted here and removed nowhere.
 
 use super::ordered::{median, percentile};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Factor that makes the median absolute deviation of normal data equal its standard deviation.
 pub const MAD_SCALE: f64 = 1.4826;
@@ -19,6 +20,41 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
     let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// How much of the variance of one series a second one lacks, in which one source of it was held fixed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VarianceShare {
+    /// Estimated share of the source (0..=1).
+    pub share: f64,
+    /// Lower bound at the confidence asked for.
+    pub low: f64,
+    /// Upper bound at the confidence asked for.
+    pub high: f64,
+}
+
+/// The share that a source has in the variance of `free`, by comparison with `held`, where it was held
+/// fixed: `1 - 1 / F` with `F` the ratio of the sample variances, and bounds from the F distribution of
+/// that ratio under normal values. `None` below three values of either or without variance.
+///
+/// Source: the interval of a ratio of two normal variances, e.g. NIST/SEMATECH e-Handbook of
+/// Statistical Methods, section 1.3.5.9.
+pub fn variance_share(free: &[f64], held: &[f64], confidence: f64) -> Option<VarianceShare> {
+    if free.len() < 3 || held.len() < 3 {
+        return None;
+    }
+    let ratio = (standard_deviation(free)? / standard_deviation(held)?).powi(2);
+    if !ratio.is_finite() || ratio <= 0.0 {
+        return None;
+    }
+    let f = FisherSnedecor::new((free.len() - 1) as f64, (held.len() - 1) as f64).ok()?;
+    let tail = (1.0 - confidence) / 2.0;
+    let share = |ratio: f64| (1.0 - 1.0 / ratio).max(0.0);
+    Some(VarianceShare {
+        share: share(ratio),
+        low: share(ratio / f.inverse_cdf(1.0 - tail)),
+        high: share(ratio / f.inverse_cdf(tail)),
+    })
 }
 
 /// The median absolute deviation, raw (not scaled by [`MAD_SCALE`]); `None` when empty.
@@ -145,5 +181,20 @@ mod tests {
         let counts = tukey_counts(&values);
         assert_eq!((counts.low_severe, counts.high_severe), (1, 1));
         assert_eq!(counts.total(), 2);
+    }
+
+    #[test]
+    fn the_share_of_a_source_follows_from_the_ratio_of_variances() {
+        // Variances 4 and 1: three quarters are due to what was held. F quantiles with 2 and 2 degrees
+        // of freedom are 19 and 1 / 19 at 95 and 5 % (F(2, 2) has the distribution x / (1 + x)).
+        let share = variance_share(&[0.0, 2.0, 4.0], &[1.0, 2.0, 3.0], 0.9).unwrap();
+        assert!((share.share - 0.75).abs() < 1e-12);
+        assert!(share.low.abs() < 1e-12);
+        assert!((share.high - (1.0 - 1.0 / 76.0)).abs() < 1e-6, "{share:?}");
+        // Less variance than with the source held is none of it.
+        let none = variance_share(&[1.0, 2.0, 3.0], &[0.0, 2.0, 4.0], 0.9).unwrap();
+        assert!(none.share.abs() < 1e-12 && none.high > 0.7, "{none:?}");
+        assert_eq!(variance_share(&[1.0, 2.0], &[1.0, 2.0, 3.0], 0.9), None);
+        assert_eq!(variance_share(&[1.0, 2.0, 3.0], &[1.0, 1.0, 1.0], 0.9), None);
     }
 }
