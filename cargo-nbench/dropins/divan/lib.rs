@@ -11,6 +11,8 @@ pub mod batch;
 #[doc(hidden)]
 pub mod bencher;
 #[doc(hidden)]
+pub mod connect;
+#[doc(hidden)]
 pub mod entry;
 #[doc(hidden)]
 pub mod local;
@@ -18,6 +20,8 @@ pub mod local;
 pub mod probe;
 #[doc(hidden)]
 pub mod serve;
+#[doc(hidden)]
+pub mod session;
 #[doc(hidden)]
 pub mod standalone;
 #[doc(hidden)]

@@ -6,8 +6,10 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::Barrier;
 use std::time::Duration;
 
-use crate::bencher::{self, time_batch};
+use crate::bencher::{self, time_batch, Region};
 use crate::black_box;
+use crate::probe::alloc;
+use crate::probe::rusage::CpuTimes;
 use crate::subject::Nanos;
 
 /// How many inputs each thread prepares at a time, unless the suite says so.
@@ -28,9 +30,14 @@ pub(crate) fn sample<I>(
     sample.iter_custom(|iters| {
         let run = || run(iters, chunk, barrier, gen_input, part);
         let times = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+            let other = || (run(), alloc::timed());
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(other)).collect();
             let own = run();
-            let others = others.into_iter().map(|other| other.join().and_then(|time| time));
+            let others = others.into_iter().map(|other| {
+                let (time, allocations) = other.join()?;
+                alloc::note_timed(allocations.unwrap_or_default());
+                time
+            });
             std::iter::once(own).chain(others).collect::<Result<Vec<Nanos>, Panic>>()
         });
         match times {
@@ -38,6 +45,7 @@ pub(crate) fn sample<I>(
             Err(panic) => resume_unwind(panic),
         }
     });
+    sample.region = Region::Parts(CpuTimes::unavailable("the benchmark runs on several threads"));
 }
 
 /// What one thread does. After a panic it still comes to every barrier, where the others wait for it.

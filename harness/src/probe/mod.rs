@@ -3,6 +3,8 @@
 
 pub mod alloc;
 pub mod clock;
+#[doc(hidden)]
+pub mod exit;
 pub(crate) mod rusage;
 pub(crate) mod system;
 
