@@ -118,7 +118,7 @@ fn lists_of_types_are_cut_at_the_commas_outside_of_their_parameters() {
         "types = [Vec<i32>, Map<K, fn(A) -> B>, fn() -> C, (D, E), &'static str,]",
         |options| {
             let types: Vec<String> =
-                options.ok().unwrap().types.unwrap().into_iter().map(|of| text(of)).collect();
+                options.ok().unwrap().types.unwrap().into_iter().map(text).collect();
             let expected =
                 ["Vec < i32 >", "Map < K , fn ( - > B >", "fn ( - > C", "(", "& ' static str"];
             assert_eq!(types, expected);
@@ -154,7 +154,7 @@ fn faults_name_the_token() {
         ("types = u8", "types: expected a list of types for 'bench' option 'types'"),
         ("counters = c", "counters: expected a list of counters for 'bench' option 'counters'"),
     ] {
-        assert_eq!(with_options(given, |options| message(options)), expected, "{given}");
+        assert_eq!(with_options(given, message), expected, "{given}");
     }
     let (item, tokens) = (lex("fn f() {}"), lex("args = [1]"));
     let plain = function(&item).ok().unwrap();

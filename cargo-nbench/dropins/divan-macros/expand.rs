@@ -39,7 +39,7 @@ pub fn bench_group(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The private module of the crate.
 fn private(options: &Options<'_, Tree>) -> TokenStream {
-    let krate = options.krate.map_or_else(|| fill("::divan", &[]), |path| write(path));
+    let krate = options.krate.map_or_else(|| fill("::divan", &[]), write);
     fill("hole_krate::__private", &[("krate", &krate)])
 }
 
@@ -102,7 +102,7 @@ fn meta(
         Kind::Word(name) => name.as_str(),
         _ => "",
     };
-    let shown = options.name.map_or_else(|| text(parse::plain(raw)), |name| write(name));
+    let shown = options.name.map_or_else(|| text(parse::plain(raw)), write);
     fill(
         "hole_private::Meta {
             raw_name: hole_raw,
@@ -135,7 +135,7 @@ fn bench_options(
     }
     let mut fields = TokenStream::new();
     for setting in &options.fields {
-        let given = setting.value.map_or_else(|| fill("true", &[]), |value| write(value));
+        let given = setting.value.map_or_else(|| fill("true", &[]), write);
         let template = match (setting.name.word(), setting.value) {
             (Some("threads"), Some(value)) if parse::is_literal_list(value) => {
                 "::std::borrow::Cow::Borrowed(&hole_given)"
@@ -191,18 +191,6 @@ fn benchmark<'t>(
     let private = private(options);
     let meta = meta(function.name, options, function.ignore, &private);
     let make = Make { function, options, private: &private };
-    let types: Option<Vec<TokenStream>> =
-        options.types.as_ref().map(|types| types.iter().map(|of| write(*of)).collect());
-    let listed = options.consts.and_then(parse::elements);
-    let empty = |list: Option<usize>| list == Some(0);
-    let nothing = match (&types, options.consts) {
-        (Some(types), None) => types.is_empty(),
-        (None, Some(_)) => empty(listed.as_ref().map(Vec::len)),
-        _ => false,
-    };
-    if nothing {
-        return Ok(TokenStream::new());
-    }
     let arguments = match options.args {
         Some(_) => fill(
             "static __DIVAN_ARGS: hole_private::Arguments = hole_private::Arguments::new();",
@@ -210,7 +198,7 @@ fn benchmark<'t>(
         ),
         None => TokenStream::new(),
     };
-    if types.is_none() && options.consts.is_none() {
+    if options.types.is_none() && options.consts.is_none() {
         let run = make.runner(&[]);
         let body = fill(
             "hole_arguments hole_private::Benchmark { meta: hole_meta, run: hole_run }",
@@ -218,79 +206,28 @@ fn benchmark<'t>(
         );
         return Ok(registered("BENCH", function.name, &private, "Benchmark", body));
     }
-    let (consts, indices, limit) = match options.consts {
-        None => (TokenStream::new(), Vec::new(), fill("::core::primitive::usize::MAX", &[])),
-        Some(expression) => {
-            let of = write(function.const_type().unwrap_or_default());
-            let expression = write(expression);
-            let values = [("of", &of), ("values", &expression)];
-            let consts = fill("const __DIVAN_CONSTS: &[hole_of] = &hole_values;", &values);
-            match &listed {
-                Some(list) => {
-                    let indices = (0..list.len()).map(number).collect();
-                    (consts, indices, number(list.len()))
-                }
-                None => {
-                    let most = number(MOST_CONSTS);
-                    let check = fill(
-                        "const _: () = ::core::assert!(
-                            __DIVAN_CONSTS.len() <= hole_most,
-                            \"external 'consts' cannot contain more than 20 values\"
-                        );",
-                        &[("most", &most)],
-                    );
-                    let index = |at| {
-                        let at = number(at);
-                        let template = "if hole_at < __DIVAN_CONSTS.len() { hole_at } else { 0 }";
-                        fill(template, &[("at", &at)])
-                    };
-                    let indices = (0..MOST_CONSTS).map(index).collect();
-                    let both = [consts, check].into_iter().collect();
-                    (both, indices, fill("__DIVAN_CONSTS.len()", &[]))
-                }
-            }
-        }
+    let consts = Consts::new(function, options);
+    let only = match (&options.types, &consts) {
+        (Some(types), None) => Some(types.len()),
+        (None, Some(consts)) => Some(consts.indices.len()),
+        _ => None,
     };
-    let lists: Vec<Vec<TokenStream>> = match &types {
-        Some(types) if options.consts.is_none() => {
-            vec![types.iter().map(|of| make.instance(Some(of), None)).collect()]
-        }
-        _ => {
-            let one = [None];
-            let some: Vec<Option<&TokenStream>>;
-            let types: &[Option<&TokenStream>] = match &types {
-                Some(types) => {
-                    some = types.iter().map(Some).collect();
-                    &some
-                }
-                None => &one,
-            };
-            let list = |of: &Option<&TokenStream>| {
-                indices.iter().map(|index| make.instance(*of, Some(index))).collect()
-            };
-            types.iter().map(list).collect()
-        }
-    };
-    let mut instances = TokenStream::new();
-    for list in lists {
-        let length = number(list.len());
-        let list: TokenStream = list.into_iter().collect();
-        instances.extend(fill(
-            "{
-                static __DIVAN_INSTANCES: [hole_private::Instance; hole_length] = [hole_list];
-                &__DIVAN_INSTANCES
-            },",
-            &[("private", &private), ("length", &length), ("list", &list)],
-        ));
+    if only == Some(0) {
+        return Ok(TokenStream::new());
     }
+    let instances = make.instances(consts.as_ref());
+    let (declared, limit) = match consts {
+        Some(consts) => (consts.declared, consts.limit),
+        None => (TokenStream::new(), fill("::core::primitive::usize::MAX", &[])),
+    };
     let body = fill(
         "hole_arguments
-        hole_consts
+        hole_declared
         static __DIVAN_LISTS: &[&[hole_private::Instance]] = &[hole_instances];
         hole_private::Group { meta: hole_meta, instances: __DIVAN_LISTS, limit: hole_limit }",
         &[
             ("arguments", &arguments),
-            ("consts", &consts),
+            ("declared", &declared),
             ("private", &private),
             ("instances", &instances),
             ("meta", &meta),
@@ -298,6 +235,49 @@ fn benchmark<'t>(
         ],
     );
     Ok(registered("BENCH", function.name, &private, "Group", body))
+}
+
+/// The constants of a generic function.
+struct Consts {
+    /// The list of them.
+    declared: TokenStream,
+    /// An expression for the number of each in the list.
+    indices: Vec<TokenStream>,
+    /// An expression for how many there are.
+    limit: TokenStream,
+}
+
+impl Consts {
+    fn new(function: &Function<'_, Tree>, options: &Options<'_, Tree>) -> Option<Consts> {
+        let values = options.consts?;
+        let of = write(function.const_type().unwrap_or_default());
+        let list = [("of", &of), ("values", &write(values))];
+        if let Some(elements) = parse::elements(values) {
+            return Some(Consts {
+                declared: fill("const __DIVAN_CONSTS: &[hole_of] = &hole_values;", &list),
+                indices: (0..elements.len()).map(number).collect(),
+                limit: number(elements.len()),
+            });
+        }
+        // The first stands in for those that do not exist; they are never run.
+        let index = |at| {
+            let template = "if hole_at < __DIVAN_CONSTS.len() { hole_at } else { 0 }";
+            fill(template, &[("at", &number(at))])
+        };
+        let most = number(MOST_CONSTS);
+        Some(Consts {
+            declared: fill(
+                "const __DIVAN_CONSTS: &[hole_of] = &hole_values;
+                const _: () = ::core::assert!(
+                    __DIVAN_CONSTS.len() <= hole_most,
+                    \"external 'consts' cannot contain more than 20 values\"
+                );",
+                &[list[0], list[1], ("most", &most)],
+            ),
+            indices: (0..MOST_CONSTS).map(index).collect(),
+            limit: fill("__DIVAN_CONSTS.len()", &[]),
+        })
+    }
 }
 
 /// Makes instances of one function.
@@ -308,6 +288,38 @@ struct Make<'m, 't> {
 }
 
 impl Make<'_, '_> {
+    /// A list of instances for each type, and one for all types where there are no constants.
+    fn instances(&self, consts: Option<&Consts>) -> TokenStream {
+        let types = self.options.types.as_ref();
+        let types = types.map(|types| types.iter().map(|of| write(*of)).collect::<Vec<_>>());
+        let lists: Vec<Vec<TokenStream>> = match (&types, consts) {
+            (Some(types), None) => {
+                vec![types.iter().map(|of| self.instance(Some(of), None)).collect()]
+            }
+            (Some(types), Some(consts)) => {
+                types.iter().map(|of| self.of_consts(Some(of), consts)).collect()
+            }
+            (None, consts) => consts.iter().map(|consts| self.of_consts(None, consts)).collect(),
+        };
+        let mut instances = TokenStream::new();
+        for list in lists {
+            let length = number(list.len());
+            let list: TokenStream = list.into_iter().collect();
+            instances.extend(fill(
+                "{
+                    static __DIVAN_INSTANCES: [hole_private::Instance; hole_length] = [hole_list];
+                    &__DIVAN_INSTANCES
+                },",
+                &[("private", self.private), ("length", &length), ("list", &list)],
+            ));
+        }
+        instances
+    }
+
+    fn of_consts(&self, of: Option<&TokenStream>, consts: &Consts) -> Vec<TokenStream> {
+        consts.indices.iter().map(|index| self.instance(of, Some(index))).collect()
+    }
+
     fn instance(&self, of: Option<&TokenStream>, index: Option<&TokenStream>) -> TokenStream {
         let some = |template: &str, hole: Option<&TokenStream>| match hole {
             Some(hole) => fill(template, &[("private", self.private), ("hole", hole)]),
@@ -356,7 +368,7 @@ impl Make<'_, '_> {
         }
         let last = self.function.inputs.last().copied().unwrap_or_default();
         let last = write(parse::without_lifetime(last));
-        let args = self.options.args.map(|args| write(args));
+        let args = self.options.args.map(write);
         let returns = match self.options.args.and_then(parse::elements) {
             Some(list) if list.is_empty() => fill("-> [hole_last; 0]", &[("last", &last)]),
             _ => TokenStream::new(),

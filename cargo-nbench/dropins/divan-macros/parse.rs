@@ -159,7 +159,7 @@ struct Depth {
 }
 
 impl Depth {
-    fn outside<S>(&self) -> bool {
+    fn outside(&self) -> bool {
         self.open == 0
     }
 
@@ -186,7 +186,7 @@ fn split<S>(tokens: &[Token<S>], angles: Angles) -> Vec<&[Token<S>]> {
     let mut depth = Depth { angles, open: 0 };
     let mut start = 0;
     for at in 0..tokens.len() {
-        if tokens[at].is_sign(',') && depth.outside::<S>() {
+        if tokens[at].is_sign(',') && depth.outside() {
             parts.push(&tokens[start..at]);
             start = at + 1;
         } else {
@@ -323,15 +323,18 @@ fn head<'t, S>(tokens: &'t [Token<S>], keyword: &str) -> Result<Head<'t, S>, Fau
         if at > 0 && tokens[at - 1].is_sign('#') {
             let inside = token.group(Bracket::Square).map(visible).unwrap_or_default();
             let path = inside.first().filter(|first| first.is_word("ignore"));
-            let ends = inside.get(1).map_or(true, |next| next.is_sign('='));
-            ignore = ignore.or(path.filter(|_| ends));
+            let goes_on = inside.get(1).is_some_and(|next| !next.is_sign('='));
+            ignore = ignore.or(path.filter(|_| !goes_on));
         }
     }
     Err(fault(tokens.first(), format!("expected `{keyword}`")))
 }
 
+/// A name, and the path of the `ignore` attribute.
+pub type Named<'t, S> = (&'t Token<S>, Option<&'t Token<S>>);
+
 /// Reads the name of a module, and its `ignore` attribute.
-pub fn module<S>(tokens: &[Token<S>]) -> Result<(&Token<S>, Option<&Token<S>>), Fault<'_, S>> {
+pub fn module<S>(tokens: &[Token<S>]) -> Result<Named<'_, S>, Fault<'_, S>> {
     let tokens = visible(tokens);
     let head = head(tokens, "mod")?;
     match head.rest.first() {
@@ -393,7 +396,7 @@ fn closing<S>(tokens: &[Token<S>]) -> Option<usize> {
     let mut depth = Depth { angles: Angles::Always, open: 0 };
     (0..tokens.len()).find(|at| {
         depth.pass(tokens, *at);
-        depth.outside::<S>()
+        depth.outside()
     })
 }
 

@@ -25,10 +25,13 @@ pub struct BencherConfig<GenI = NoInput> {
 #[non_exhaustive]
 pub struct NoInput;
 
+/// Runs its argument for every sample that is asked for.
+pub(crate) type Serve<'s> = dyn FnMut(&mut dyn FnMut(&mut bencher::Bencher)) + 's;
+
 /// One benchmark while it is measured.
 pub(crate) struct Context<'b> {
     /// Takes every sample that is asked for.
-    pub(crate) serve: &'b mut dyn FnMut(&mut dyn FnMut(&mut bencher::Bencher)),
+    pub(crate) serve: &'b mut Serve<'b>,
     /// Told of what one iteration processes.
     pub(crate) counters: CounterSet,
     /// How many threads run it, unless the form is a local one.
