@@ -36,7 +36,8 @@ fn no_stand_in_needs_to_be_silenced() {
     if !has_clippy() {
         return;
     }
-    for stand_in in STAND_INS {
+    // The others have a macro beside them and are checked where that is.
+    for stand_in in STAND_INS.iter().filter(|one| one.package.contains("criterion")) {
         let versions = match stand_in.package {
             "criterion" => &["0.3.6", "0.5.1", "0.8.2"][..],
             _ => &["4.7.0"][..],
