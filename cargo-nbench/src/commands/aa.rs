@@ -10,7 +10,7 @@ use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
 use crate::args::AaArgs;
-use crate::commands::{nothing_selected, starter};
+use crate::commands::{nothing_selected, starter, tell_harnesses};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -138,6 +138,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for line in &built.remarks {
         report::print(term, line);
     }
+    tell_harnesses(term, &built.remarks);
     if targets.is_empty() {
         return Err(nothing_selected(&built.remarks, false));
     }
