@@ -144,7 +144,8 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     }
     let starter = starter(&settings, !args.plan.no_pin);
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
-    let listed: Vec<_> = targets.into_iter().map(|t| list_target(&starter, t)).collect();
+    let listed: Vec<_> =
+        targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
     }

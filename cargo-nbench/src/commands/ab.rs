@@ -131,7 +131,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target);
+        let listed = list_target(&starter, target, &settings.aliases);
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }

@@ -43,7 +43,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
             target: executable.target.target.clone(),
             programs: vec![program(executable)],
         };
-        let listed = list_target(&starter, target);
+        let listed = list_target(&starter, target, &Default::default());
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             failed |= matches!(remark, Line::Failure(_));
             report::print(term, &remark);

@@ -102,6 +102,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
                 target: executable.target.target.clone(),
                 programs: vec![program(executable)],
             },
+            &settings.aliases,
         );
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);
