@@ -22,6 +22,7 @@ pub use kept_lock::KeptLock;
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 use stand_in::Injection;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
@@ -211,32 +212,40 @@ pub fn load(dir: &Path, options: &BuildOptions) -> Result<Workspace, Failure> {
 /// As for [`load`].
 pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Workspace, Failure> {
     let mut wanted = stand_in::locked(context, options);
-    let refusal = loop {
-        let injection = Injection::by_paths(&wanted)?;
-        let metadata = match metadata(context, options, &injection) {
-            Ok(metadata) => metadata,
-            Err(failure) if injection.is_empty() => return Err(failure),
-            Err(failure) => break first_error(&failure.error),
-        };
-        let real = injection.real(&metadata);
-        if stand_in::named_twice(&metadata) {
-            wanted.extend(real);
-            break "a package names several versions of it".to_owned();
+    let mut refusal = None;
+    loop {
+        let mut ways = [Injection::by_paths as fn(&_) -> _, Injection::by_patch];
+        if stand_in::has_several_versions(&wanted) {
+            ways.reverse();
         }
-        if real.is_empty() {
-            return Ok(workspace(context, options, metadata, injection));
+        let mut unknown = BTreeSet::new();
+        for way in ways {
+            let injection = way(&wanted)?;
+            match metadata(context, options, &injection) {
+                Ok(metadata) => {
+                    let real = injection.real(&metadata);
+                    if real.is_empty() {
+                        return Ok(workspace(context, options, metadata, injection));
+                    }
+                    unknown.extend(real);
+                    unknown.retain(|one| !wanted.contains(one));
+                    if !unknown.is_empty() {
+                        break;
+                    }
+                }
+                Err(failure) if wanted.is_empty() => return Err(failure),
+                Err(failure) => {
+                    refusal.get_or_insert(first_error(&failure.error));
+                }
+            }
         }
-        if real.is_subset(&wanted) {
-            break "cargo keeps the real one".to_owned();
+        if unknown.is_empty() {
+            break;
         }
-        wanted.extend(real);
-    };
-    let patched = Injection::by_patch(&wanted)?;
-    if let Ok(metadata) = metadata(context, options, &patched)
-        && patched.real(&metadata).is_empty()
-    {
-        return Ok(workspace(context, options, metadata, patched));
+        // The lock file was not there, or older than the manifests.
+        wanted.extend(unknown);
     }
+    let refusal = refusal.unwrap_or_else(|| "cargo keeps the real one".to_owned());
     let refused = Injection::refused(&wanted, &refusal);
     let metadata = metadata(context, options, &refused)?;
     Ok(workspace(context, options, metadata, refused))

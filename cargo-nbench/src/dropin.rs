@@ -6,9 +6,19 @@ use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 3] = ["criterion", "codspeed-criterion-compat", "criterion2"];
 
+/// One.
+pub struct StandIn(String);
+
+impl StandIn {
+    /// Files.
+    pub fn package_files(&self, version: &str) -> Vec<(String, String)> {
+        vec![(self.0.clone(), version.to_owned())]
+    }
+}
+
 /// Whether there is a stand-in for a package of this name.
-pub fn is_known(package: &str) -> bool {
-    NAMES.contains(&package)
+pub fn find(package: &str) -> Option<StandIn> {
+    NAMES.contains(&package).then(|| StandIn(package.to_owned()))
 }
 
 /// Writes the stand-in for `package` at `version` below `dir`.

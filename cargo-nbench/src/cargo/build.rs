@@ -4,9 +4,9 @@
 mod process;
 
 use super::command::BuildContext;
+use super::marker::Mark;
 use super::reach::HARNESS;
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
-use crate::dropin;
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
 use process::{Ended, follow};
@@ -376,8 +376,8 @@ fn executable(
         harness: if mark.package == HARNESS {
             mark.version
         } else {
-            let ours = env!("CARGO_PKG_VERSION");
-            format!("{} {} (stand-in of nbench {ours})", mark.package, mark.version)
+            let Mark { package, release, version } = &mark;
+            format!("{package} {release} (stand-in of {HARNESS} {version})")
         },
         fresh: artifact.fresh,
         env,
@@ -394,7 +394,7 @@ fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeSet<Str
         .filter(|artifact| !workspace.metadata.workspace_members.contains(&artifact.package_id))
         .filter_map(|artifact| workspace.package(&artifact.package_id))
         .map(|package| package.name.to_string())
-        .filter(|name| dropin::is_known(name))
+        .filter(|name| stand_in::is_known(name))
         .collect()
 }
 

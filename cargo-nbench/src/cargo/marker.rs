@@ -13,6 +13,8 @@ pub(super) struct Mark {
     /// The package that it was compiled as: `nbench`, or what it stands in for.
     pub(super) package: String,
     /// The version of that package.
+    pub(super) release: String,
+    /// The version of the harness itself.
     pub(super) version: String,
 }
 
@@ -38,10 +40,12 @@ fn find(bytes: &[u8]) -> Option<Mark> {
                 let fields = text.split(' ').filter_map(|field| field.split_once('='));
                 fields.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
             };
+            let version = field("version").unwrap_or_else(|| "unknown".to_owned());
             return Some(Mark {
                 // Before other harnesses were stood in for there was only one.
                 package: field("package").unwrap_or_else(|| "nbench".to_owned()),
-                version: field("version").unwrap_or_else(|| "unknown".to_owned()),
+                release: field("release").unwrap_or_else(|| version.clone()),
+                version,
             });
         }
         rest = rest.get(1..)?;
@@ -50,17 +54,23 @@ fn find(bytes: &[u8]) -> Option<Mark> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::{Mark, find};
 
     #[test]
     fn finds_package_and_version_between_other_bytes() {
-        let found =
-            |bytes: &[u8]| find(bytes).map(|mark| format!("{} {}", mark.package, mark.version));
+        let found = |bytes: &[u8]| {
+            find(bytes)
+                .map(|Mark { package, release, version }| format!("{package} {release} {version}"))
+        };
         let marked = b"\x00nn\xffnbench-harness-marker version=1.2.3 protocol=1 end\x00nbench";
-        assert_eq!(found(marked).as_deref(), Some("nbench 1.2.3"));
-        let stand_in = b"nbench-harness-marker version=0.5.1 package=criterion protocol=1\x01";
-        assert_eq!(found(stand_in).as_deref(), Some("criterion 0.5.1"));
-        assert_eq!(found(b"nbench-harness-marker later").as_deref(), Some("nbench unknown"));
+        assert_eq!(found(marked).as_deref(), Some("nbench 1.2.3 1.2.3"));
+        let stand_in =
+            b"nbench-harness-marker version=1.2.3 package=criterion release=0.5.1 end\x01";
+        assert_eq!(found(stand_in).as_deref(), Some("criterion 0.5.1 1.2.3"));
+        assert_eq!(
+            found(b"nbench-harness-marker later").as_deref(),
+            Some("nbench unknown unknown")
+        );
         assert_eq!(found(b"nbench-harness-marker"), None);
         assert_eq!(found(b"no such thing in here"), None);
         assert_eq!(found(b""), None);

@@ -1,7 +1,7 @@
 //! Which benchmark harnesses the members of a workspace can reach, and which of their targets run
 //! the built-in one. It reads manifests and metadata; it does not know what an executable links.
 
-use crate::dropin;
+use super::stand_in;
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -27,7 +27,7 @@ const FOREIGN: [&str; 11] = [
 
 /// Whether a package is a harness that this program can drive, itself or through a stand-in.
 pub(super) fn is_driven(package: &str) -> bool {
-    package == HARNESS || dropin::is_known(package)
+    package == HARNESS || stand_in::is_known(package)
 }
 
 /// The harnesses that each member's bench targets can reach: through their own dependencies of any

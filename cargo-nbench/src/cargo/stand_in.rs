@@ -6,11 +6,15 @@ use super::command::{self, BuildContext};
 use crate::checkout::cache_root;
 use crate::dropin;
 use crate::failure::Failure;
-use cargo_metadata::{DependencyKind, Metadata, PackageId};
+use cargo_metadata::Metadata;
+use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// Directory of all stand-ins in the cache.
+const DIRECTORY: &str = "stand-ins";
 
 /// A harness that a workspace uses, as its lock file or its graph names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +46,8 @@ pub(crate) struct Injection {
 }
 
 impl Injection {
-    /// By overriding paths, which leaves the lock file alone and asks for no certain version: the
-    /// newest one is what all get.
+    /// By overriding paths, which leaves the lock file alone. Of several versions all users of a
+    /// package get the newest one.
     pub(super) fn by_paths(wanted: &BTreeSet<Wanted>) -> Result<Self, Failure> {
         let mut newest: BTreeMap<&str, &Wanted> = BTreeMap::new();
         for one in wanted {
@@ -61,7 +65,8 @@ impl Injection {
         Ok(Self { stand_ins, arguments, ..Self::default() })
     }
 
-    /// By patching each version, for what an override cannot express.
+    /// By patching each version, for what overriding cannot express. Cargo writes that into the lock
+    /// file.
     pub(super) fn by_patch(wanted: &BTreeSet<Wanted>) -> Result<Self, Failure> {
         let mut made = Self { changes_lock: true, ..Self::default() };
         for (number, one) in wanted.iter().enumerate() {
@@ -98,7 +103,7 @@ impl Injection {
         metadata
             .packages
             .iter()
-            .filter(|package| dropin::is_known(package.name.as_str()))
+            .filter(|package| is_known(package.name.as_str()))
             .filter(|package| !metadata.workspace_members.contains(&package.id))
             .filter(|package| !self.made(package.manifest_path.as_std_path()))
             .map(|package| Wanted {
@@ -143,8 +148,19 @@ impl Injection {
     }
 }
 
+/// Writes a stand-in into the cache, in a directory that its content names: what is found there was
+/// written by a program that would write the same.
 fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
-    let directory = cache_root()?.join("stand-ins");
+    let mut hash = Sha256::new();
+    let found = dropin::find(&wanted.package);
+    for (path, text) in found.map(|s| s.package_files(&wanted.version)).unwrap_or_default() {
+        for part in [path, text] {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let directory = cache_root()?.join(DIRECTORY).join(digest);
     let root = dropin::materialise(&directory, &wanted.package, &wanted.version)?;
     Ok(StandIn { package: wanted.package.clone(), root })
 }
@@ -154,19 +170,15 @@ fn version(text: &str) -> Option<cargo_metadata::semver::Version> {
     text.parse().ok()
 }
 
-/// Whether a member names two versions of one harness, which one stand-in cannot both be.
-pub(super) fn named_twice(metadata: &Metadata) -> bool {
-    let members = |id: &PackageId| metadata.workspace_members.contains(id);
-    metadata.packages.iter().filter(|package| members(&package.id)).any(|package| {
-        let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for dependency in &package.dependencies {
-            if dependency.kind != DependencyKind::Build && dropin::is_known(&dependency.name) {
-                let name = dependency.rename.as_deref().unwrap_or(&dependency.name);
-                names.entry(&dependency.name).or_default().insert(name);
-            }
-        }
-        names.values().any(|names| names.len() > 1)
-    })
+/// Whether something can stand in for a package.
+pub(super) fn is_known(package: &str) -> bool {
+    dropin::find(package).is_some()
+}
+
+/// Whether there are several versions of one harness, which one stand-in cannot all be.
+pub(super) fn has_several_versions(wanted: &BTreeSet<Wanted>) -> bool {
+    let names: BTreeSet<&str> = wanted.iter().map(|one| one.package.as_str()).collect();
+    names.len() < wanted.len()
 }
 
 /// The harnesses that the lock file names, so that the first look at the graph needs nothing of what
@@ -198,7 +210,7 @@ fn named_in(lock: &str) -> BTreeSet<Wanted> {
         let text = |key: &str| package.get(key)?.as_str().map(str::to_owned);
         let wanted =
             Wanted { package: text("name")?, version: text("version")?, source: text("source")? };
-        dropin::is_known(&wanted.package).then_some(wanted)
+        is_known(&wanted.package).then_some(wanted)
     };
     packages.into_iter().flatten().filter_map(wanted).collect()
 }
