@@ -256,12 +256,6 @@ fn invoke(
         }
         _ => None,
     };
-    let mut remarks = stand_in::Remarks::default();
-    let on_note = &mut |note: BuildNote| match &note {
-        // That the graph differs from the locked one is the very purpose of a stand-in.
-        BuildNote::Line(line) if remarks.is_about_stand_ins(line) => {}
-        _ => on_note(note),
-    };
     match follow(&mut command, on_line, on_note, interrupted)? {
         Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
         Ended::Failed(log) => Ok(Err(log)),
@@ -498,6 +492,8 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|t| format!("-p {} --bench {}", t.package, t.target))
         .into_iter()
         .collect();
-    Failure::new(Exit::Build, error)
-        .hint(format!("`cargo bench --no-run {}` shows the same failure", flags.join(" ")))
+    Failure::new(Exit::Build, error).hint(format!(
+        "`cargo bench --no-run {}` tells whether it builds without nbench",
+        flags.join(" ")
+    ))
 }

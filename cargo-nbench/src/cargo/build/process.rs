@@ -3,6 +3,7 @@
 
 use super::BuildNote;
 use crate::cargo::command::not_started;
+use crate::cargo::stand_in::Remarks;
 use crate::failure::{Exit, Failure};
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
@@ -55,6 +56,7 @@ pub(super) fn follow(
         forward(stderr, sender, Line::Text);
     }
     let mut log = Log::default();
+    let mut remarks = Remarks::default();
     let mut ended = false;
     loop {
         match receiver.recv_timeout(POLL) {
@@ -63,6 +65,8 @@ pub(super) fn follow(
                     on_note(note);
                 }
             }
+            // That the graph differs from the locked one is the very purpose of a stand-in.
+            Ok(Line::Text(line)) if remarks.is_about_stand_ins(&line) => {}
             Ok(Line::Text(line)) => {
                 log.push(&line);
                 on_note(BuildNote::Line(line));
