@@ -173,7 +173,7 @@ impl<'i> Peer<'i> {
         let count = count.clamp(1, MAX_COUNT);
         self.send(&FromDriver::Batch { case, iters, count })?;
         match self.receive(limit)? {
-            FromWorker::Samples { iters: ran, wall, spent, cpu, thread_cpu, .. } => {
+            FromWorker::Samples { iters: ran, wall, spent, cpu, thread_cpu, own, .. } => {
                 if ran != iters || wall.len() != count {
                     return Err(SubjectError::protocol(format!(
                         "asked for {count} samples of {iters} iterations, got {} of {ran}",
@@ -193,6 +193,7 @@ impl<'i> Peer<'i> {
                             Axes {
                                 cpu: Reading::from(cpu.clone()),
                                 thread_cpu: Reading::from(thread_cpu.clone()),
+                                own: own.clone(),
                             }
                         } else {
                             Axes::unavailable("measured per reply")

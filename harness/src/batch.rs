@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
+use crate::axis::OwnReading;
 use crate::bencher::{Bencher, Region};
 use crate::probe::clock;
 use crate::probe::rusage::{CpuTime, CpuTimes};
@@ -17,6 +18,7 @@ pub(crate) struct Reply {
     pub(crate) spent: Vec<u64>,
     pub(crate) cpu: CpuTime,
     pub(crate) thread_cpu: CpuTime,
+    pub(crate) own: Vec<OwnReading>,
 }
 
 /// Takes the samples; an error is the message of the panic or of the misuse.
@@ -32,6 +34,7 @@ pub(crate) fn run(
     let mut wall = Vec::with_capacity(count);
     let mut spent = Vec::with_capacity(count);
     let mut parts: Option<CpuTimes> = None;
+    let mut own: Vec<OwnReading> = Vec::new();
     let start = CpuTimes::now();
     for _ in 0..count {
         let begin = clock::now();
@@ -43,6 +46,7 @@ pub(crate) fn run(
         .finish(id)?;
         spent.push(clock::since(begin).0);
         wall.push(timed.wall.0);
+        add(&mut own, timed.own);
         let part = match timed.region {
             Region::Call => continue,
             Region::Parts(cpu) => cpu,
@@ -52,7 +56,17 @@ pub(crate) fn run(
     }
     let whole = CpuTimes::since(&start);
     let cpu = parts.unwrap_or(whole);
-    Ok(Reply { wall, spent, cpu: cpu.process, thread_cpu: cpu.thread })
+    Ok(Reply { wall, spent, cpu: cpu.process, thread_cpu: cpu.thread, own })
+}
+
+/// Adds the readings of one more sample to the sums.
+fn add(sums: &mut Vec<OwnReading>, readings: Vec<OwnReading>) {
+    for reading in readings {
+        match sums.iter_mut().find(|sum| sum.name == reading.name && sum.unit == reading.unit) {
+            Some(sum) => sum.value += reading.value,
+            None => sums.push(reading),
+        }
+    }
 }
 
 thread_local! {
@@ -136,6 +150,18 @@ mod tests {
         let reply = run("it", 4, 1, &mut |b| b.with_setup(&mut busy).iter(|()| ())).unwrap();
         assert!(reply.spent[0] >= 20_000_000, "{reply:?}");
         assert!(reply.thread_cpu.clone().unwrap() < 5_000_000, "{reply:?}");
+    }
+
+    #[test]
+    fn own_readings_are_summed_over_the_samples() {
+        let mut value = 0.0;
+        let reply = run("it", 1, 3, &mut |b| {
+            b.iter(|| ());
+            value += 1.5;
+            b.own.push(OwnReading { name: "misses".into(), unit: "1".into(), value });
+        })
+        .unwrap();
+        assert_eq!(reply.own, [OwnReading { name: "misses".into(), unit: "1".into(), value: 9.0 }]);
     }
 
     #[test]

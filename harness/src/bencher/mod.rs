@@ -6,6 +6,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::axis::OwnReading;
 use crate::barrier::{black_box, clobber_memory};
 use crate::probe::clock;
 use crate::probe::rusage::CpuTimes;
@@ -16,10 +17,12 @@ use crate::subject::Nanos;
 /// All forms consume results through [`black_box`], so that work is not optimised away.
 #[derive(Debug)]
 pub struct Bencher {
-    iters: u64,
-    calls: u32,
-    wall: Option<Nanos>,
-    region: Region,
+    pub(crate) iters: u64,
+    pub(crate) calls: u32,
+    pub(crate) wall: Option<Nanos>,
+    pub(crate) region: Region,
+    /// What a stand-in for another harness has counted.
+    pub(crate) own: Vec<OwnReading>,
     misuse: Option<String>,
 }
 
@@ -38,16 +41,29 @@ pub(crate) enum Region {
 pub(crate) struct Timed {
     pub(crate) wall: Nanos,
     pub(crate) region: Region,
+    pub(crate) own: Vec<OwnReading>,
 }
 
 /// The loop that times every body. It is never inlined and the only one, because copies of a timing
 /// loop in different places were seen to differ by a constant of several percent on short bodies.
 #[inline(never)]
-fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
+pub(crate) fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
     clobber_memory();
     let start = clock::now();
     for _ in 0..iters {
         black_box(body());
+    }
+    let wall = clock::since(start);
+    clobber_memory();
+    wall
+}
+
+/// The same for futures, each awaited to its end before the next.
+pub(crate) async fn time_futures<R: Future>(iters: u64, body: &mut impl FnMut() -> R) -> Nanos {
+    clobber_memory();
+    let start = clock::now();
+    for _ in 0..iters {
+        black_box(body().await);
     }
     let wall = clock::since(start);
     clobber_memory();
@@ -63,7 +79,7 @@ fn default_chunk<T>() -> u64 {
 
 impl Bencher {
     pub(crate) fn new(iters: u64) -> Bencher {
-        Bencher { iters, calls: 0, wall: None, region: Region::Call, misuse: None }
+        Bencher { iters, calls: 0, wall: None, region: Region::Call, own: Vec::new(), misuse: None }
     }
 
     /// Marks the batch as failed for a reason that is not a panic.
@@ -75,7 +91,7 @@ impl Bencher {
         match (self.misuse, self.calls, self.wall) {
             (Some(reason), _, _) => Err(reason),
             (None, 0, _) => Err(format!("`{id}` never called `iter`")),
-            (None, 1, Some(wall)) => Ok(Timed { wall, region: self.region }),
+            (None, 1, Some(wall)) => Ok(Timed { wall, region: self.region, own: self.own }),
             (None, 1, None) => Err(format!("`{id}` ended without a time")),
             (None, calls, _) => {
                 Err(format!("`{id}` called a timing form {calls} times, it must be once"))
@@ -156,13 +172,7 @@ impl Bencher {
         let iters = self.iters;
         let mut wall = None;
         block_on(Box::pin(async {
-            clobber_memory();
-            let start = clock::now();
-            for _ in 0..iters {
-                black_box(body().await);
-            }
-            wall = Some(clock::since(start));
-            clobber_memory();
+            wall = Some(time_futures(iters, &mut body).await);
         }));
         self.wall = wall;
         if wall.is_none() {
@@ -171,7 +181,7 @@ impl Bencher {
     }
 
     /// Splits the batch into chunks and adds up their times.
-    fn parts(&mut self, chunk: u64, mut part: impl FnMut(u64) -> (Nanos, CpuTimes)) {
+    pub(crate) fn parts(&mut self, chunk: u64, mut part: impl FnMut(u64) -> (Nanos, CpuTimes)) {
         if !self.begin() {
             return;
         }
@@ -191,7 +201,7 @@ impl Bencher {
 }
 
 /// One chunk of a batch, with the CPU time of the timed region alone.
-fn time_part<O>(iters: u64, body: &mut impl FnMut() -> O) -> (Nanos, CpuTimes) {
+pub(crate) fn time_part<O>(iters: u64, body: &mut impl FnMut() -> O) -> (Nanos, CpuTimes) {
     let start = CpuTimes::now();
     let wall = time_batch(iters, body);
     (wall, CpuTimes::since(&start))

@@ -2,6 +2,8 @@
 //! all unsafe code of the crate. It must not know benchmarks or the wire.
 
 pub mod clock;
+#[doc(hidden)]
+pub mod exit;
 pub(crate) mod rusage;
 pub(crate) mod system;
 

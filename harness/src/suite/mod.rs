@@ -34,7 +34,7 @@ pub(crate) struct Names(HashMap<String, u32>);
 
 impl Names {
     /// The id itself at first, then with `#2`, `#3` and so on.
-    fn unique(&mut self, id: &str) -> String {
+    pub(crate) fn unique(&mut self, id: &str) -> String {
         let mut count = self.0.get(id).copied().unwrap_or(0);
         loop {
             count += 1;
