@@ -143,7 +143,7 @@ fn a_change_of_harness_in_history_is_told_and_equal_ids_are_compared() {
     let native = format!("nbench = {{ path = {harness:?} }}");
     let suite = "use nbench::{black_box, Suite};\n\
                  fn work(suite: &mut Suite<'_>) {\n\
-                 \x20   suite.bench(\"spin\", |b| b.iter(|| black_box(subject_lib::spin())));\n}\n\
+                 \x20   suite.bench(\"spin\", || black_box(subject_lib::spin()));\n}\n\
                  nbench::main!(work);\n";
     let fixture = Fixture::existing(CRITERION, &[("work", WORK)]);
     fixture.set_suite("tango-bench = \"0.6\"", &[("work", "fn main() {}\n")]);
@@ -171,7 +171,7 @@ fn renamed_benchmarks_are_paired_by_their_alias() {
     fixture.edit("src/lib.rs", "WORK: u64 = 1000;", "WORK: u64 = 1300;");
     fixture.write("nbench.toml", "[aliases.\"subject-lib/work\"]\n\"spin\" = \"turn\"\n");
     fixture.commit("Rename it");
-    let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD", "turn"])).exits(0);
+    let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD", "--filter", "turn"])).exits(0);
     assert_eq!(output.named("comparison"), ["turn"]);
     assert_eq!(output.named("unmatched"), Vec::<String>::new());
     fixture.nbench(&with(&RUN, &["turn"])).exits(0);
