@@ -6,6 +6,7 @@
 //! feature. Its manifest is generated, so that it carries the version that the lock file names.
 
 mod criterion;
+mod divan;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -38,8 +39,15 @@ pub struct StandIn {
 type Release = (u64, u64);
 
 /// Every stand-in there is.
-pub const STAND_INS: &[StandIn] =
-    &[criterion::CRITERION, criterion::CODSPEED, criterion::CRITERION2];
+pub const STAND_INS: &[StandIn] = &[
+    criterion::CRITERION,
+    criterion::CODSPEED,
+    criterion::CRITERION2,
+    divan::DIVAN,
+    divan::MACROS,
+    divan::CODSPEED,
+    divan::CODSPEED_MACROS,
+];
 
 /// The stand-in for a package.
 #[must_use]

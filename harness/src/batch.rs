@@ -8,6 +8,7 @@ use std::sync::Once;
 
 use crate::axis::OwnReading;
 use crate::bencher::{Bencher, Region};
+use crate::probe::alloc::{self, Allocations};
 use crate::probe::clock;
 use crate::probe::rusage::{CpuTime, CpuTimes};
 
@@ -35,8 +36,10 @@ pub(crate) fn run(
     let mut spent = Vec::with_capacity(count);
     let mut parts: Option<CpuTimes> = None;
     let mut own: Vec<OwnReading> = Vec::new();
+    let mut allocations = alloc::installed().then(Allocations::default);
     let start = CpuTimes::now();
     for _ in 0..count {
+        alloc::forget_timed();
         let begin = clock::now();
         let timed = catch(|| {
             let mut bencher = Bencher::new(iters);
@@ -47,6 +50,8 @@ pub(crate) fn run(
         spent.push(clock::since(begin).0);
         wall.push(timed.wall.0);
         add(&mut own, timed.own);
+        // A benchmark that times itself is not known to have allocated nothing.
+        allocations = allocations.zip(alloc::timed()).map(|(sum, timed)| sum.plus(timed));
         let part = match timed.region {
             Region::Call => continue,
             Region::Parts(cpu) => cpu,
@@ -56,7 +61,17 @@ pub(crate) fn run(
     }
     let whole = CpuTimes::since(&start);
     let cpu = parts.unwrap_or(whole);
+    if let Some(Allocations { count, bytes }) = allocations {
+        add(
+            &mut own,
+            vec![reading("allocations", "allocs", count), reading("allocated", "B", bytes)],
+        );
+    }
     Ok(Reply { wall, spent, cpu: cpu.process, thread_cpu: cpu.thread, own })
+}
+
+fn reading(name: &str, unit: &str, value: u64) -> OwnReading {
+    OwnReading { name: name.to_owned(), unit: unit.to_owned(), value: value as f64 }
 }
 
 /// Adds the readings of one more sample to the sums.

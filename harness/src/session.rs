@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use crate::batch;
 use crate::bencher::Bencher;
 use crate::probe::{clock, system};
-use crate::suite::Walk;
+use crate::suite::{Enter, Walk};
 use crate::wire::{self, FromDriver, FromWorker, Hello, Offer, MAX_COUNT, MAX_LINE, PROTOCOL};
 
 fn hello() -> FromWorker {
@@ -109,48 +109,100 @@ fn read_retrying(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bo
     }
 }
 
-impl<R: Read, W: Write, E: FnMut()> Walk for Session<R, W, E> {
-    fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher)) {
+/// A batch that the driver has asked for.
+struct Order {
+    case: usize,
+    iters: u64,
+    count: usize,
+}
+
+impl<R: Read, W: Write, E: FnMut()> Session<R, W, E> {
+    /// Offers a benchmark and returns its id and number of cases, or nothing when it is passed over.
+    fn offer(&mut self, offer: Offer) -> Option<(String, usize)> {
         let id = offer.id.clone();
         let cases = offer.cases.len().max(1);
         let message = FromWorker::Offer(offer);
         if message.encode().len() > MAX_LINE {
             let shown: String = id.chars().take(60).collect();
             let message = format!("the description of `{shown}...` is longer than {MAX_LINE} bytes, so it is passed over");
-            return self.send(&FromWorker::Broken { message });
+            self.send(&FromWorker::Broken { message });
+            return None;
         }
         self.send(&message);
+        Some((id, cases))
+    }
+
+    /// Reads on to the next batch; `None` when the benchmark is finished. What cannot be done is
+    /// answered here.
+    fn order(&mut self, id: &str, cases: usize) -> Option<Order> {
         while let Some(command) = self.receive() {
-            let answer = match command {
-                Ok(FromDriver::Skip | FromDriver::Next | FromDriver::Quit) => return,
+            let message = match command {
+                Ok(FromDriver::Skip | FromDriver::Next | FromDriver::Quit) => return None,
                 Ok(FromDriver::Batch { case, .. }) if case >= cases => {
-                    Err(format!("`{id}` has no case {case}, it has {cases}"))
+                    format!("`{id}` has no case {case}, it has {cases}")
                 }
                 Ok(FromDriver::Batch { count, .. }) if count > MAX_COUNT => {
-                    Err(format!("{count} samples are more than the {MAX_COUNT} of one batch"))
+                    format!("{count} samples are more than the {MAX_COUNT} of one batch")
                 }
                 Ok(FromDriver::Batch { case, iters, count }) => {
-                    batch::run(&id, iters, count, &mut |bencher| run(case, bencher))
-                        .map(|reply| (iters, reply))
+                    return Some(Order { case, iters, count });
                 }
                 // A driver that is newer than this worker may ask for what is not known here.
-                Err(message) => {
-                    Err(format!("the worker does not understand the driver: {message}"))
-                }
+                Err(message) => format!("the worker does not understand the driver: {message}"),
             };
-            let answer = match answer {
-                Ok((iters, reply)) => FromWorker::Samples {
-                    iters,
-                    wall: reply.wall,
-                    spent: reply.spent,
-                    cpu: reply.cpu,
-                    thread_cpu: reply.thread_cpu,
-                    threads: system::threads(),
-                    own: reply.own,
-                },
-                Err(message) => FromWorker::Failed { message },
+            self.send(&FromWorker::Failed { message });
+        }
+        None
+    }
+
+    fn take(&mut self, id: &str, order: &Order, run: &mut dyn FnMut(&mut Bencher)) {
+        let answer = match batch::run(id, order.iters, order.count, run) {
+            Ok(reply) => FromWorker::Samples {
+                iters: order.iters,
+                wall: reply.wall,
+                spent: reply.spent,
+                cpu: reply.cpu,
+                thread_cpu: reply.thread_cpu,
+                threads: system::threads(),
+                own: reply.own,
+            },
+            Err(message) => FromWorker::Failed { message },
+        };
+        self.send(&answer);
+    }
+}
+
+impl<R: Read, W: Write, E: FnMut()> Walk for Session<R, W, E> {
+    fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher)) {
+        let Some((id, cases)) = self.offer(offer) else { return };
+        while let Some(order) = self.order(&id, cases) {
+            self.take(&id, &order, &mut |bencher| run(order.case, bencher));
+        }
+    }
+
+    fn visit_within(&mut self, offer: Offer, enter: &mut Enter<'_>) {
+        let Some((id, cases)) = self.offer(offer) else { return };
+        let mut order = self.order(&id, cases);
+        while order.is_some() {
+            let entered = batch::catch(|| {
+                enter(&mut |body| {
+                    while let Some(asked) = order.take() {
+                        self.take(&id, &asked, body);
+                        order = self.order(&id, cases);
+                    }
+                });
+            });
+            let message = match entered {
+                Err(message) => message,
+                Ok(()) if order.is_none() => return,
+                Ok(()) => format!("`{id}` never called `iter`"),
             };
-            self.send(&answer);
+            if order.is_none() {
+                let message = format!("`{id}` panicked after its last sample: {message}");
+                return self.send(&FromWorker::Broken { message });
+            }
+            self.send(&FromWorker::Failed { message });
+            order = self.order(&id, cases);
         }
     }
 }

@@ -19,6 +19,7 @@ pub const SOURCES: &[(&str, &str)] = sources![
     "connect.rs",
     "entry.rs",
     "local.rs",
+    "probe/alloc.rs",
     "probe/clock.rs",
     "probe/mod.rs",
     "probe/exit.rs",

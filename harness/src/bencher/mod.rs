@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::axis::OwnReading;
 use crate::barrier::{black_box, clobber_memory};
-use crate::probe::clock;
 use crate::probe::rusage::CpuTimes;
+use crate::probe::{alloc, clock};
 use crate::subject::Nanos;
 
 /// Runs one batch of a benchmark. A benchmark gets one and calls exactly one timing form on it, once.
@@ -48,6 +48,7 @@ pub(crate) struct Timed {
 /// loop in different places were seen to differ by a constant of several percent on short bodies.
 #[inline(never)]
 pub(crate) fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
+    let allocated = alloc::of_this_thread();
     clobber_memory();
     let start = clock::now();
     for _ in 0..iters {
@@ -55,11 +56,13 @@ pub(crate) fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
     }
     let wall = clock::since(start);
     clobber_memory();
+    alloc::note_timed(alloc::of_this_thread().since(allocated));
     wall
 }
 
 /// The same for futures, each awaited to its end before the next.
 pub(crate) async fn time_futures<R: Future>(iters: u64, body: &mut impl FnMut() -> R) -> Nanos {
+    let allocated = alloc::of_this_thread();
     clobber_memory();
     let start = clock::now();
     for _ in 0..iters {
@@ -67,6 +70,7 @@ pub(crate) async fn time_futures<R: Future>(iters: u64, body: &mut impl FnMut() 
     }
     let wall = clock::since(start);
     clobber_memory();
+    alloc::note_timed(alloc::of_this_thread().since(allocated));
     wall
 }
 
@@ -235,6 +239,11 @@ impl<'b, I, S: FnMut() -> I> WithSetup<'b, I, S> {
         self.teardown(drop).iter(routine);
     }
 
+    /// As [`iter_ref`](WithSetup::iter_ref), and what the routine returns is dropped outside as well.
+    pub fn iter_ref_drop_outside<O>(self, routine: impl FnMut(&mut I) -> O) {
+        self.teardown(drop).iter_ref_drop_outside(routine);
+    }
+
     /// Times `routine`, which borrows each input. Inputs are dropped outside the timed region; what
     /// the routine returns is dropped inside.
     pub fn iter_ref<O>(self, routine: impl FnMut(&mut I) -> O) {
@@ -274,6 +283,35 @@ impl<I, S: FnMut() -> I, T> WithTeardown<'_, I, S, T> {
                 })
             }));
             tear_down(&mut outputs, &mut teardown, timed)
+        });
+    }
+
+    /// As [`iter_ref`](WithTeardown::iter_ref), and what the routine returns is dropped after the
+    /// clock has stopped, before the inputs are torn down.
+    pub fn iter_ref_drop_outside<O>(self, mut routine: impl FnMut(&mut I) -> O)
+    where
+        T: FnMut(I),
+    {
+        let WithTeardown { bencher, mut setup, chunk, mut teardown } = self;
+        let chunk = chunk.unwrap_or_else(|| default_chunk::<I>().min(default_chunk::<O>()));
+        let room = chunk.min(bencher.iters) as usize;
+        let mut inputs: Vec<I> = Vec::with_capacity(room);
+        let mut outputs: Vec<O> = Vec::with_capacity(room);
+        bencher.parts(chunk, |iters| {
+            let timed = catch_unwind(AssertUnwindSafe(|| {
+                for _ in 0..iters {
+                    inputs.push(setup());
+                }
+                let mut prepared = inputs.iter_mut();
+                let part = time_part(iters, &mut || {
+                    if let Some(input) = prepared.next() {
+                        outputs.push(black_box(routine(black_box(input))));
+                    }
+                });
+                outputs.clear();
+                part
+            }));
+            tear_down(&mut inputs, &mut teardown, timed)
         });
     }
 
