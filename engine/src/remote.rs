@@ -86,11 +86,15 @@ impl<'i> Peer<'i> {
                 return Err(SubjectError::lost("interrupted"));
             }
             if let Some(reason) = exited() {
-                return Err(SubjectError::lost(format!("{reason} before it connected")));
+                return Err(SubjectError::lost(format!(
+                    "{reason} before it spoke to its driver: does its `main` reach the harness?"
+                )));
             }
             if Instant::now() > deadline {
                 let seconds = limits.hello.as_secs_f64();
-                return Err(SubjectError::lost(format!("no connection within {seconds} s")));
+                return Err(SubjectError::lost(format!(
+                    "it did not speak to its driver within {seconds} s: does its `main` compute before it reaches the harness?"
+                )));
             }
             std::thread::sleep(Duration::from_micros(300));
         };

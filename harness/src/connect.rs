@@ -5,9 +5,18 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The text by which cargo-nbench recognises, without running it, an executable that uses this crate.
+/// Package and release tell what it stands in for, when it was compiled as another crate.
 pub static MARKER: &str = concat!(
     "nbench-harness-marker version=",
     env!("CARGO_PKG_VERSION"),
+    " package=",
+    env!("CARGO_PKG_NAME"),
+    " release=",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_PATCH"),
     " protocol=1 end-of-marker"
 );
 
@@ -69,9 +78,9 @@ mod tests {
     use crate::wire::PROTOCOL;
 
     #[test]
-    fn the_marker_names_version_and_protocol() {
+    fn the_marker_names_package_versions_and_protocol() {
         let expected = format!(
-            "nbench-harness-marker version={} protocol={PROTOCOL} end-of-marker",
+            "nbench-harness-marker version={0} package=nbench release={0} protocol={PROTOCOL} end-of-marker",
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(MARKER, expected);
