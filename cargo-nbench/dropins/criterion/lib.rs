@@ -10,6 +10,7 @@ mod bencher;
 mod connect;
 #[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod local;
+#[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod probe;
 #[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod session;
