@@ -5,6 +5,8 @@ mod support;
 
 #[path = "e2e/compare.rs"]
 mod compare;
+#[path = "e2e/existing.rs"]
+mod existing;
 #[path = "e2e/fixture.rs"]
 mod fixture;
 #[path = "e2e/interrupt.rs"]

@@ -5,20 +5,29 @@
 mod build;
 mod command;
 mod features;
+mod kept_lock;
 mod marker;
+mod reach;
+mod stand_in;
 
-pub use build::{BuildNote, BuiltTarget, Executable, ProfileSummary, build, build_each};
+pub use build::{
+    BuildNote, BuiltTarget, Executable, FailedTarget, ProfileSummary, STAND_IN, build, build_each,
+    failure,
+};
 pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
-pub use marker::harness_version;
+
+pub use kept_lock::KeptLock;
 
 use crate::failure::{Exit, Failure};
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId, TargetKind};
-use std::collections::{HashMap, HashSet};
+use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
+use stand_in::Injection;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The package that a bench target must depend on to be ours.
-const HARNESS: &str = "nbench";
+/// Directory below the target directory of a working tree for builds with stand-ins, which would
+/// otherwise make the user's own next build compile again what both share.
+const OWN_TARGET: &str = "nbench";
 
 /// The flags of cargo that decide what is built, as the user gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,9 +123,29 @@ pub struct Workspace {
     metadata: Metadata,
     /// The manifest that cargo started from.
     manifest: Option<PathBuf>,
+    /// What stands in for harnesses that are not ours.
+    injection: Injection,
 }
 
 impl Workspace {
+    /// Whether stand-ins are built in place of other harnesses.
+    #[must_use]
+    pub fn has_stand_ins(&self) -> bool {
+        !self.injection.is_empty()
+    }
+
+    /// How the working tree itself is built: with stand-ins in a target directory of its own, and
+    /// with the lints that a bench target has denied for the real harness as warnings.
+    #[must_use]
+    pub fn in_place<'a>(&self, dir: &'a Path, options: &BuildOptions) -> BuildContext<'a> {
+        if !self.has_stand_ins() {
+            return BuildContext::new(dir);
+        }
+        let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
+        let target = std::path::absolute(target.join(OWN_TARGET)).ok();
+        BuildContext { cap_lints: true, target_dir: target, ..BuildContext::new(dir) }
+    }
+
     /// A package of the graph, member or dependency.
     pub(crate) fn package(&self, id: &PackageId) -> Option<&Package> {
         self.metadata.packages.iter().find(|package| package.id == *id)
@@ -175,15 +204,67 @@ pub fn load(dir: &Path, options: &BuildOptions) -> Result<Workspace, Failure> {
     load_in(&BuildContext::new(dir), options)
 }
 
-/// Like [`load`] with the toolchain and configuration of a side.
+/// Like [`load`] with the toolchain and configuration of a side. Other harnesses of the workspace are
+/// replaced by stand-ins wherever cargo takes them.
 ///
 /// # Errors
 ///
 /// As for [`load`].
 pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Workspace, Failure> {
+    let mut wanted = stand_in::locked(context, options);
+    let mut refusal = None;
+    loop {
+        let mut ways = [Injection::by_paths as fn(&_) -> _, Injection::by_patch];
+        if stand_in::has_several_versions(&wanted) {
+            ways.reverse();
+        }
+        let mut unknown = BTreeSet::new();
+        for way in ways {
+            let injection = way(&wanted)?;
+            match metadata(context, options, &injection) {
+                Ok(metadata) => {
+                    let real = injection.real(&metadata);
+                    if real.is_empty() {
+                        return Ok(workspace(context, options, metadata, injection));
+                    }
+                    unknown.extend(real);
+                    unknown.retain(|one| !wanted.contains(one));
+                    if !unknown.is_empty() {
+                        break;
+                    }
+                }
+                Err(failure) if wanted.is_empty() => return Err(failure),
+                Err(failure) => {
+                    refusal.get_or_insert(first_error(&failure.error));
+                }
+            }
+        }
+        if unknown.is_empty() {
+            break;
+        }
+        // The lock file was not there, or older than the manifests.
+        wanted.extend(unknown);
+    }
+    let refusal = refusal.unwrap_or_else(|| "cargo keeps the real one".to_owned());
+    let refused = Injection::refused(&wanted, &refusal);
+    let metadata = metadata(context, options, &refused)?;
+    Ok(workspace(context, options, metadata, refused))
+}
+
+fn first_error(message: &str) -> String {
+    let line = message.lines().find_map(|line| line.split_once("error: ").map(|(_, rest)| rest));
+    line.unwrap_or(message).trim().to_owned()
+}
+
+fn metadata(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+    injection: &Injection,
+) -> Result<Metadata, Failure> {
     let run = |features: Vec<String>| {
         let mut command = context.cargo("metadata");
-        command.args(["--format-version", "1"]).args(features).args(options.shared_arguments());
+        command.args(["--format-version", "1"]).args(features);
+        command.args(injection.shared_arguments(options));
         if let Some(manifest) = &options.manifest_path {
             command.arg("--manifest-path").arg(manifest);
         }
@@ -197,15 +278,23 @@ pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Wor
         Err(_) => run(Vec::new())?,
         Ok(output) => output,
     };
-    let metadata: Metadata = serde_json::from_slice(&output).map_err(|error| {
+    serde_json::from_slice(&output).map_err(|error| {
         Failure::new(Exit::Build, format!("cannot understand `cargo metadata`: {error}"))
             .hint("an old cargo may print another format; `rustup update` brings a newer one")
-    })?;
+    })
+}
+
+fn workspace(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+    metadata: Metadata,
+    injection: Injection,
+) -> Workspace {
     let start = options.manifest_path.clone().or_else(|| {
         let manifests = context.dir.ancestors().map(|directory| directory.join("Cargo.toml"));
         manifests.into_iter().find(|path| path.is_file())
     });
-    Ok(Workspace {
+    Workspace {
         root: metadata.workspace_root.clone().into_std_path_buf(),
         target_directory: metadata.target_directory.clone().into_std_path_buf(),
         manifest: start.map(|path| {
@@ -213,16 +302,19 @@ pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Wor
             path.canonicalize().unwrap_or(path)
         }),
         metadata,
-    })
+        injection,
+    }
 }
 
 /// Every bench target of the selected packages, each to be built or with the
 /// reason why not. Sorted by package and target.
 pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
     let (packages, mut selected) = packages(workspace, options);
-    let with_harness = with_harness(&workspace.metadata);
+    let harnesses = reach::harnesses(&workspace.metadata);
     for package in packages {
         let enabled = features::enabled(package, options);
+        let reached = harnesses.get(&package.id).cloned().unwrap_or_default();
+        let own_main = reach::without_built_in_harness(package);
         for target in &package.targets {
             if !target.kind.contains(&TargetKind::Bench) {
                 continue;
@@ -244,11 +336,21 @@ pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
                 // What the user did not name is no news.
                 continue;
             }
-            selected.push(if !missing.is_empty() {
+            let built_in = own_main.as_ref().is_some_and(|own| !own.contains(&target.name));
+            let refused = || {
+                let reasons = reached.iter().map(|name| workspace.injection.refusal(name));
+                let reason = reasons.collect::<Option<Vec<_>>>()?.into_iter().next()?;
+                Some((reached.first()?, reason))
+            };
+            selected.push(if built_in {
+                skipped(reach::built_in_harness(target.src_path.as_std_path()))
+            } else if !missing.is_empty() {
                 let missing = missing.join(",");
                 skipped(format!("it needs features: add `--features {missing}`"))
-            } else if !with_harness.contains(&package.id) {
-                skipped(format!("its package does not depend on `{HARNESS}`"))
+            } else if reached.is_empty() {
+                skipped(reach::missing_harness(package))
+            } else if let Some((name, why)) = refused() {
+                skipped(format!("nothing can stand in for `{name}` here: {why}"))
             } else {
                 Selected::Bench(BenchTarget {
                     package: package.name.to_string(),
@@ -350,50 +452,6 @@ fn matches(pattern: &str, text: &str) -> bool {
                 && matches(pattern_chars.as_str(), text_chars.as_str())
         }
     }
-}
-
-/// Members whose bench targets can reach the harness: through their own
-/// dependencies of any kind but build scripts, and from there through ordinary
-/// ones, under whatever name.
-fn with_harness(metadata: &Metadata) -> HashSet<PackageId> {
-    let is_harness: HashSet<&PackageId> = metadata
-        .packages
-        .iter()
-        .filter(|package| package.name.as_str() == HARNESS)
-        .map(|package| &package.id)
-        .collect();
-    let Some(resolve) = &metadata.resolve else { return HashSet::new() };
-    let nodes: HashMap<&PackageId, &cargo_metadata::Node> =
-        resolve.nodes.iter().map(|node| (&node.id, node)).collect();
-    let next = |id: &PackageId, development: bool| -> Vec<PackageId> {
-        let dependencies = nodes.get(id).map(|node| node.deps.as_slice()).unwrap_or_default();
-        dependencies
-            .iter()
-            .filter(|dependency| {
-                dependency.dep_kinds.is_empty()
-                    || dependency.dep_kinds.iter().any(|info| {
-                        info.kind == DependencyKind::Normal
-                            || (development && info.kind == DependencyKind::Development)
-                    })
-            })
-            .map(|dependency| dependency.pkg.clone())
-            .collect()
-    };
-    let reaches = |member: &PackageId| {
-        let mut seen = HashSet::new();
-        let mut left = next(member, true);
-        left.push(member.clone());
-        while let Some(id) = left.pop() {
-            if is_harness.contains(&id) {
-                return true;
-            }
-            if seen.insert(id.clone()) && id != *member {
-                left.extend(next(&id, false));
-            }
-        }
-        false
-    };
-    metadata.workspace_members.iter().filter(|member| reaches(member)).cloned().collect()
 }
 
 #[cfg(test)]

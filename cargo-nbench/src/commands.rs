@@ -12,32 +12,80 @@ pub mod run;
 use nbench_config::Settings;
 
 use crate::cargo::{
-    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, Selected,
-    Workspace, build, select,
+    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
+    STAND_IN, Selected, Workspace, build, failure, select,
 };
 use crate::failure::{Exit, Failure};
 use crate::gate::{self, GatePolicy};
 use crate::interrupt;
 use crate::launch::Starter;
-use crate::lines::{Line, Skipped};
+use crate::lines::{FailureLine, Line, Skipped, TargetLine};
 use crate::place::Placement;
 use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
 
-/// What building brought: executables and skipped targets.
+/// What building brought.
 #[derive(Debug, Default)]
 pub struct Built {
     /// Ready to run.
     pub executables: Vec<Executable>,
     /// Left out, with the reason.
     pub skipped: Vec<Line>,
+    /// Not built, while others were.
+    pub failed: Vec<FailedTarget>,
+}
+
+impl Built {
+    /// What is to be said of targets that are not measured here.
+    pub fn remarks(&self, side: &str) -> Vec<Line> {
+        let failed = self.failed.iter().map(|target| Line::Failure(not_built(target, side)));
+        self.skipped.iter().cloned().chain(failed).collect()
+    }
+
+    /// Which harness serves each target.
+    pub fn harnesses(&self) -> Vec<Line> {
+        let line = |executable: &Executable| {
+            Line::Target(TargetLine {
+                package: executable.target.package.clone(),
+                target: executable.target.target.clone(),
+                harness: executable.served_by(),
+            })
+        };
+        self.executables.iter().map(line).collect()
+    }
+}
+
+fn not_built(target: &FailedTarget, side: &str) -> FailureLine {
+    let hint = build_hint(target);
+    FailureLine {
+        package: target.package.clone(),
+        target: target.target.clone(),
+        benchmark: None,
+        side: Some(side.to_owned()),
+        error: format!("it does not build: {}{hint}", target.error),
+        stderr_tail: String::new(),
+    }
+}
+
+/// What may be the matter with a target that does not compile, behind a semicolon.
+pub fn build_hint(target: &FailedTarget) -> String {
+    // An empty file is what is left of code behind a `cfg` that nobody has set.
+    if target.error.contains("E0601") {
+        "; its code may stand behind a `cfg` that the project sets with RUSTFLAGS".to_owned()
+    } else {
+        format!(
+            "; `cargo bench --no-run -p {} --bench {}` tells whether it builds without nbench",
+            target.package, target.target
+        )
+    }
 }
 
 /// Selects and builds bench targets with a progress display; cargo's own words go to standard error.
+/// A target that does not build costs no other.
 ///
 /// # Errors
-/// When a build fails or is interrupted.
+/// When no target builds, or an interruption.
 pub fn build_selected(
     term: &mut Term,
     workspace: &Workspace,
@@ -71,13 +119,37 @@ pub fn build_selected(
     for target in outcome? {
         match target {
             BuiltTarget::Ready(executable) => built.executables.push(*executable),
-            BuiltTarget::Skipped { package, target, reason }
-            | BuiltTarget::Failed { package, target, error: reason } => {
+            BuiltTarget::Skipped { package, target, reason } => {
                 built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
             }
+            BuiltTarget::Failed(target) => built.failed.push(target),
         }
     }
+    if built.executables.is_empty() && !built.failed.is_empty() {
+        return Err(failure(&built.failed));
+    }
     Ok(built)
+}
+
+/// Says which targets are served by a stand-in; nothing where there is none.
+pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
+    let mut targets: std::collections::BTreeMap<&str, Vec<&str>> = Default::default();
+    for line in lines {
+        if let Line::Target(line) = line
+            && line.harness.ends_with(STAND_IN)
+        {
+            targets.entry(&line.harness).or_default().push(&line.target);
+        }
+    }
+    for (harness, targets) in targets {
+        let more = if targets.len() > 3 {
+            format!(" and {} more", targets.len() - 3)
+        } else {
+            String::new()
+        };
+        let named = targets.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        term.note(&format!("{harness} serves {named}{more}"));
+    }
 }
 
 /// Shows what cargo says: progress in the display, the rest as it is.
@@ -146,13 +218,13 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
     }
     match skipped {
         [] => failure("no bench target is selected").hint(
-            "a target needs `[[bench]] name = \"..\" harness = false` and the `nbench` crate; `-p`, `--workspace` and `--bench` select",
+            "a target needs `[[bench]] name = \"..\" harness = false` and nbench, criterion or divan; `-p`, `--workspace` and `--bench` select",
         ),
         [Line::Skipped(missing)] if missing.target.is_empty() => {
             failure(&format!("`{}`: {}", missing.package, missing.reason))
                 .hint("`cargo metadata --no-deps` lists the packages")
         }
-        _ => failure("no bench target uses nbench")
+        _ => failure("no bench target can be measured")
             .hint("the skipped targets above name what each one lacks"),
     }
 }

@@ -629,7 +629,7 @@ impl Driver<'_> {
             if std::mem::take(&mut crew.standing[side]) {
                 crew.peers[side].borrow_mut().proceed().map_err(|e| (side, e))?;
             }
-            match move_to(&crew.peers[side], id) {
+            match move_to(&crew.peers[side], &lane.programs[side], id) {
                 Arrival::There => crew.standing[side] = true,
                 Arrival::Vanished => {
                     let what = format!("`{id}` was listed but is not offered any more");

@@ -1,6 +1,7 @@
 //! Starting worker processes: environment, process group, private socket, and the end of what they
 //! wrote to standard error. It does not know what is measured with them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
@@ -18,7 +19,7 @@ use crate::interrupt;
 use crate::place::{Addresses, Placement};
 
 /// A bench executable and what it expects around it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
@@ -28,6 +29,15 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// Directories of shared libraries the executable needs.
     pub shared_library_dirs: Vec<PathBuf>,
+    /// Ids that its benchmarks go by now, by the ids it offers.
+    pub renamed: BTreeMap<String, String>,
+}
+
+impl Program {
+    /// The id that a benchmark of this program goes by now.
+    pub fn current<'i>(&'i self, id: &'i str) -> &'i str {
+        self.renamed.get(id).map_or(id, String::as_str)
+    }
 }
 
 /// How workers are started.
@@ -310,7 +320,7 @@ mod tests {
             path: "/bin/sh".into(),
             cwd: std::env::temp_dir(),
             env: vec![("ENV_OF_TEST".into(), script.into())],
-            shared_library_dirs: Vec::new(),
+            ..Program::default()
         }
     }
 

@@ -12,6 +12,7 @@ pub mod checkout;
 pub mod commands;
 pub mod date;
 pub mod drive;
+pub mod dropin;
 pub mod failure;
 pub mod fingerprint;
 pub mod forge;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Line {
     /// Where and how everything below was measured; the first line of `run` and `ab`.
     Context(Context),
+    /// The harness that serves a target.
+    Target(TargetLine),
     /// A benchmark was measured by itself.
     Measurement(Measurement),
     /// A benchmark was compared.
@@ -19,7 +21,7 @@ pub enum Line {
     Skipped(Skipped),
     /// A benchmark or target exists on some sides only.
     Unmatched(Unmatched),
-    /// A target does not compile at a revision.
+    /// A target cannot be measured at a revision.
     NotMeasurable(NotMeasurable),
     /// Totals; the last line.
     Summary(Summary),
@@ -63,6 +65,19 @@ pub struct Rev {
     pub commit: String,
     /// Whether uncommitted changes were part of it.
     pub dirty: bool,
+}
+
+/// A bench target that is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct TargetLine {
+    /// Cargo package.
+    pub package: String,
+    /// Bench target.
+    pub target: String,
+    /// The harness in its executable, such as `nbench 0.1.0` or `criterion 0.5.1 (stand-in)`; that of
+    /// the last revision where they differ.
+    pub harness: String,
 }
 
 /// One benchmark by itself. Times are nanoseconds per operation.
@@ -243,7 +258,7 @@ pub struct Unmatched {
     pub side: String,
 }
 
-/// A target that does not compile at a revision.
+/// A target that cannot be measured at a revision: it does not compile there, or has another harness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct NotMeasurable {
@@ -253,7 +268,7 @@ pub struct NotMeasurable {
     pub package: String,
     /// Bench target.
     pub target: String,
-    /// First line of what the compiler said.
+    /// Why: what the compiler said first, or what is missing.
     pub reason: String,
 }
 
@@ -325,7 +340,7 @@ impl Summary {
             Line::Skipped(_) => self.skipped += 1,
             Line::Unmatched(_) => self.unmatched += 1,
             Line::NotMeasurable(_) => self.not_measurable += 1,
-            Line::Context(_) | Line::Summary(_) => {}
+            Line::Context(_) | Line::Target(_) | Line::Summary(_) => {}
         }
     }
 }
@@ -336,8 +351,9 @@ impl Summary {
 /// A fragment with the number of the first line that is not a JSON object with a `type`, or that
 /// lacks what its type needs.
 pub fn parse(text: &str) -> Result<Vec<Line>, String> {
-    const KNOWN: [&str; 8] = [
+    const KNOWN: [&str; 9] = [
         "context",
+        "target",
         "measurement",
         "comparison",
         "failure",

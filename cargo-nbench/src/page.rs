@@ -132,11 +132,13 @@ fn missing(line: &Line) -> Option<String> {
             (&u.package, &u.target, u.benchmark.as_deref(), format!("only at {}", u.side))
         }
         Line::NotMeasurable(n) => {
-            (&n.package, &n.target, None, format!("does not compile at {}: {}", n.rev, n.reason))
+            (&n.package, &n.target, None, format!("not measurable at {}: {}", n.rev, n.reason))
         }
-        Line::Context(_) | Line::Measurement(_) | Line::Comparison(_) | Line::Summary(_) => {
-            return None;
-        }
+        Line::Context(_)
+        | Line::Target(_)
+        | Line::Measurement(_)
+        | Line::Comparison(_)
+        | Line::Summary(_) => return None,
     };
     let benchmark = benchmark.map_or(String::new(), |benchmark| format!("  {benchmark}"));
     Some(format!("{package}/{target}{benchmark}: {reason}"))
@@ -373,7 +375,7 @@ mod tests {
                 "p/t  b: failed at main: it panicked",
                 "p/t: skipped: r",
                 "p/t: only at main",
-                "p/t: does not compile at v1: E0425"
+                "p/t: not measurable at v1: E0425"
             ]
         );
         assert_eq!(

@@ -22,6 +22,8 @@ pub fn print(term: &mut Term, line: &Line) {
                 parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
             term.note(&parts.join("; "));
         }
+        // Said in one sentence for all targets.
+        Line::Target(_) => {}
         Line::Measurement(m) => {
             let text = measurement(term, m);
             term.line(&text);
@@ -241,10 +243,7 @@ fn unmatched(u: &Unmatched) -> String {
 
 fn not_measurable(term: &Term, n: &NotMeasurable) -> String {
     let label = term.paint(Tone::Doubt, &format!("{:<12}", "not measured"));
-    format!(
-        "{label} {}/{} does not compile at {}\n{:13}{}",
-        n.package, n.target, n.rev, "", n.reason
-    )
+    format!("{label} {}/{} at {}\n{:13}{}", n.package, n.target, n.rev, "", n.reason)
 }
 
 fn summary(term: &Term, s: &Summary) -> String {

@@ -92,7 +92,11 @@ impl<'t> Session<'t> {
         }
         match line {
             Line::Failure(failure) => self.recorder.failure(&failure),
-            Line::Skipped(_) | Line::Unmatched(_) | Line::NotMeasurable(_) | Line::Context(_) => {
+            Line::Context(_)
+            | Line::Target(_)
+            | Line::Skipped(_)
+            | Line::Unmatched(_)
+            | Line::NotMeasurable(_) => {
                 self.aside.push(line);
                 self.recorder.details(&self.aside);
             }

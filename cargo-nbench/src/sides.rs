@@ -14,12 +14,12 @@ use crate::cargo::{
     resolve_toolchain,
 };
 use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
-use crate::commands::{Built, build_selected};
+use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
 use crate::identical::{only_inert_paths, same_code};
 use crate::layout::{Draws, Source, Supply};
-use crate::lines::{Line, Unmatched};
+use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
@@ -129,7 +129,7 @@ pub fn build_sides(
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
         let what = format!("building {label}");
-        let mut done = if wish.overlay {
+        let done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
             let made = build_overlaid(
@@ -152,14 +152,36 @@ pub fn build_sides(
         } else {
             build_selected(term, &workspace, &options, &context, &what).map_err(at)?
         };
+        let at_last = |line: &Line| match line {
+            Line::Skipped(s) => contender_has(&built, distinct[last], &s.package, &s.target),
+            _ => false,
+        };
+        if side != last {
+            // What the last side measures and this one cannot, with the reason; a missing target is
+            // told by comparing what there is.
+            let skipped = done.skipped.iter().filter(|line| at_last(line));
+            let reasons = skipped.filter_map(|line| match line {
+                Line::Skipped(s) => Some((s.package.clone(), s.target.clone(), s.reason.clone())),
+                _ => None,
+            });
+            let failed = done.failed.iter().map(|f| {
+                let reason = format!("it does not compile: {}{}", f.error, build_hint(f));
+                (f.package.clone(), f.target.clone(), reason)
+            });
+            for (package, target, reason) in reasons.chain(failed) {
+                let rev = label.clone();
+                remarks.push(Line::NotMeasurable(NotMeasurable { rev, package, target, reason }));
+            }
+        }
         if side == last {
+            remarks.extend(done.harnesses());
             record = Some(crate::commands::describe_toolchain(
                 &context,
                 &options,
                 &workspace,
                 &done.executables,
             ));
-            remarks.append(&mut done.skipped);
+            remarks.extend(done.remarks(label));
         }
         if main.is_none() {
             main = Some((workspace, options));
@@ -183,6 +205,11 @@ pub fn build_sides(
         return Err(Failure::new(Exit::Build, "no side was built"));
     };
     Ok(Sides { sides, remarks, toolchain })
+}
+
+fn contender_has(built: &BTreeMap<usize, Built>, at: usize, package: &str, target: &str) -> bool {
+    let executables = built.get(&at).map(|built| built.executables.as_slice()).unwrap_or_default();
+    executables.iter().any(|e| e.target.package == package && e.target.target == target)
 }
 
 fn name(executable: &Executable) -> (String, String) {
@@ -251,7 +278,14 @@ impl Sides {
         for side in &self.sides {
             for (package, target) in side.executables.keys() {
                 let key = (package.clone(), target.clone());
-                if self.sides.iter().any(|other| !other.executables.contains_key(&key)) {
+                let explained = self.remarks.iter().any(|line| match line {
+                    Line::NotMeasurable(n) => n.package == *package && n.target == *target,
+                    Line::Failure(f) => f.package == *package && f.target == *target,
+                    _ => false,
+                });
+                if self.sides.iter().any(|other| !other.executables.contains_key(&key))
+                    && !explained
+                {
                     remarks.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),

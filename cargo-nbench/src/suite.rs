@@ -1,9 +1,10 @@
 //! From built executables to lanes: what each side offers, which benchmarks they share, and the
 //! trials for them. It starts workers to list them and measures nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nbench::wire::Offer;
+use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::cargo::Executable;
@@ -20,6 +21,7 @@ pub fn program(executable: &Executable) -> Program {
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
         shared_library_dirs: executable.shared_library_dirs.clone(),
+        ..Program::default()
     }
 }
 
@@ -43,10 +45,31 @@ pub struct Listed {
     pub listings: Vec<Listing>,
 }
 
-/// Lists a target on every side.
-pub fn list_target(starter: &Starter, target: Target) -> Listed {
-    let listings = target.programs.iter().map(|program| list(starter, program)).collect();
+/// Lists a target on every side, with the ids that its benchmarks go by now.
+pub fn list_target(starter: &Starter, mut target: Target, aliases: &Aliases) -> Listed {
+    let renamed = aliases.of_target(&target.package, &target.target);
+    let mut listings = Vec::new();
+    for program in &mut target.programs {
+        let mut listing = list(starter, program);
+        program.renamed = applicable(&renamed, &listing.offers);
+        for offer in &mut listing.offers {
+            offer.id = program.current(&offer.id).to_owned();
+        }
+        listings.push(listing);
+    }
     Listed { target, listings }
+}
+
+/// Aliases that hold for one side: where both ids are offered, the old one is a benchmark of its own.
+fn applicable(renamed: &BTreeMap<String, String>, offers: &[Offer]) -> BTreeMap<String, String> {
+    let offered: BTreeSet<&str> = offers.iter().map(|offer| offer.id.as_str()).collect();
+    let mut taken = BTreeSet::new();
+    renamed
+        .iter()
+        .filter(|(old, new)| offered.contains(old.as_str()) && !offered.contains(new.as_str()))
+        .filter(|(_, new)| taken.insert(new.as_str()))
+        .map(|(old, new)| (old.clone(), new.clone()))
+        .collect()
 }
 
 impl Listed {
@@ -201,12 +224,7 @@ mod tests {
     }
 
     fn listed(sides: &[&[(&str, &[&str])]]) -> Listed {
-        let program = Program {
-            path: "x".into(),
-            cwd: ".".into(),
-            env: Vec::new(),
-            shared_library_dirs: Vec::new(),
-        };
+        let program = Program { path: "x".into(), cwd: ".".into(), ..Program::default() };
         Listed {
             target: Target {
                 package: "p".into(),
@@ -259,5 +277,21 @@ mod tests {
     fn nothing_in_common_is_no_lane() {
         let both = listed(&[&[("a", &[])], &[("b", &[])]]);
         assert!(both.lane(&Filter::default(), &plans()).0.is_none());
+    }
+
+    #[test]
+    fn an_alias_holds_where_only_the_old_id_is_offered() {
+        let renamed: BTreeMap<String, String> = [("a", "x"), ("b", "y"), ("c", "z"), ("d", "z")]
+            .map(|(old, new)| (old.to_owned(), new.to_owned()))
+            .into();
+        let offers = |ids: &[&str]| -> Vec<Offer> {
+            ids.iter().map(|id| Offer { id: (*id).to_owned(), ..Offer::default() }).collect()
+        };
+        let held = |ids: &[&str]| -> Vec<String> {
+            applicable(&renamed, &offers(ids)).into_keys().collect()
+        };
+        assert_eq!(held(&["a", "e"]), ["a"]);
+        assert!(held(&["b", "y"]).is_empty(), "both are there");
+        assert_eq!(held(&["c", "d"]), ["c"], "two benchmarks cannot both be one");
     }
 }

@@ -129,12 +129,12 @@ pub enum Arrival {
     Lost(SubjectError),
 }
 
-/// Skips what stands before `id`.
-pub fn move_to(peer: &RefCell<Peer<'_>>, id: &str) -> Arrival {
+/// Skips what stands before the benchmark that goes by `id` now.
+pub fn move_to(peer: &RefCell<Peer<'_>>, program: &Program, id: &str) -> Arrival {
     let mut peer = peer.borrow_mut();
     loop {
         match peer.reach() {
-            Ok(Reached::Offer(offer)) if offer.id == id => return Arrival::There,
+            Ok(Reached::Offer(offer)) if program.current(&offer.id) == id => return Arrival::There,
             Ok(Reached::Offer(_)) => {
                 if let Err(error) = peer.skip() {
                     return Arrival::Lost(error);

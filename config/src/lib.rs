@@ -2,6 +2,7 @@
 //! flags; the later wins. It turns them into an engine [`Plan`] and does not read files or the
 //! environment itself.
 
+mod aliases;
 mod duration;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use nbench_engine::{Batching, Looks, Plan};
 use serde::Deserialize;
 
+pub use aliases::{Alias, Aliases};
 pub use duration::parse_duration;
 
 /// The presets that ship with nbench.
@@ -146,6 +148,8 @@ pub struct Layer {
     pub setup_limit: Option<String>,
     /// `fresh`, `confirm` or `off`.
     pub layouts: Option<Layouts>,
+    /// New ids of renamed benchmarks by old ones, for all targets or by `package/target`.
+    pub aliases: Option<std::collections::BTreeMap<String, Alias>>,
 }
 
 /// Settings that cannot be used.
@@ -238,6 +242,7 @@ impl Layer {
             batch_limit: self.batch_limit.or(below.batch_limit),
             setup_limit: self.setup_limit.or(below.setup_limit),
             layouts: self.layouts.or(below.layouts),
+            aliases: self.aliases.or(below.aliases),
         }
     }
 }
@@ -263,6 +268,8 @@ pub struct Settings {
     pub setup_limit: Option<Duration>,
     /// Whether link layouts are drawn anew.
     pub layouts: Layouts,
+    /// Ids that renamed benchmarks go by now.
+    pub aliases: Aliases,
 }
 
 /// Merges layers, the first one winning, above the preset they name.
@@ -359,6 +366,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         batch_limit: limit("batch_limit", &merged.batch_limit)?,
         setup_limit: limit("setup_limit", &merged.setup_limit)?,
         layouts: merged.layouts.unwrap_or_default(),
+        aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
         plan,
     })
 }

@@ -86,11 +86,15 @@ impl<'i> Peer<'i> {
                 return Err(SubjectError::lost("interrupted"));
             }
             if let Some(reason) = exited() {
-                return Err(SubjectError::lost(format!("{reason} before it connected")));
+                return Err(SubjectError::lost(format!(
+                    "{reason} before it spoke to its driver: does its `main` reach the harness?"
+                )));
             }
             if Instant::now() > deadline {
                 let seconds = limits.hello.as_secs_f64();
-                return Err(SubjectError::lost(format!("no connection within {seconds} s")));
+                return Err(SubjectError::lost(format!(
+                    "it did not speak to its driver within {seconds} s: does its `main` compute before it reaches the harness?"
+                )));
             }
             std::thread::sleep(Duration::from_micros(300));
         };
@@ -169,7 +173,7 @@ impl<'i> Peer<'i> {
         let count = count.clamp(1, MAX_COUNT);
         self.send(&FromDriver::Batch { case, iters, count })?;
         match self.receive(limit)? {
-            FromWorker::Samples { iters: ran, wall, spent, cpu, thread_cpu, .. } => {
+            FromWorker::Samples { iters: ran, wall, spent, cpu, thread_cpu, own, .. } => {
                 if ran != iters || wall.len() != count {
                     return Err(SubjectError::protocol(format!(
                         "asked for {count} samples of {iters} iterations, got {} of {ran}",
@@ -189,6 +193,7 @@ impl<'i> Peer<'i> {
                             Axes {
                                 cpu: Reading::from(cpu.clone()),
                                 thread_cpu: Reading::from(thread_cpu.clone()),
+                                own: own.clone(),
                             }
                         } else {
                             Axes::unavailable("measured per reply")

@@ -14,6 +14,7 @@ fn wire(suite: &mut Suite) {
             cpu: Ok(1_000_050),
             thread_cpu: Err("no such clock".to_owned()),
             threads: Ok(1),
+            own: Vec::new(),
         };
         let line = samples.encode();
         group.throughput(Throughput::Bytes(line.len() as u64));

@@ -110,6 +110,17 @@ impl From<Result<u64, String>> for Reading {
     }
 }
 
+/// A quantity that the benchmark counts itself, over all samples of one reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnReading {
+    /// What is counted.
+    pub name: String,
+    /// The unit, as it is to be printed.
+    pub unit: String,
+    /// The sum over the iterations of all samples; finite, otherwise the reading is not sent.
+    pub value: f64,
+}
+
 /// The readings that belong to one sample beside its wall time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axes {
@@ -117,13 +128,19 @@ pub struct Axes {
     pub cpu: Reading,
     /// CPU time of the measuring thread, in nanoseconds.
     pub thread_cpu: Reading,
+    /// What the benchmark counts itself; empty for nearly all.
+    pub own: Vec<OwnReading>,
 }
 
 impl Axes {
     /// Axes without any value, all for the same reason.
     #[must_use]
     pub fn unavailable(reason: &str) -> Axes {
-        Axes { cpu: Reading::unavailable(reason), thread_cpu: Reading::unavailable(reason) }
+        Axes {
+            cpu: Reading::unavailable(reason),
+            thread_cpu: Reading::unavailable(reason),
+            own: Vec::new(),
+        }
     }
 
     /// The reading of one axis; `None` for wall time, which each sample carries itself.

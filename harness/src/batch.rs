@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
+use crate::axis::OwnReading;
 use crate::bencher::{Bencher, Region};
+use crate::probe::alloc::{self, Allocations};
 use crate::probe::clock;
 use crate::probe::rusage::{CpuTime, CpuTimes};
 
@@ -17,6 +19,7 @@ pub(crate) struct Reply {
     pub(crate) spent: Vec<u64>,
     pub(crate) cpu: CpuTime,
     pub(crate) thread_cpu: CpuTime,
+    pub(crate) own: Vec<OwnReading>,
 }
 
 /// Takes the samples; an error is the message of the panic or of the misuse.
@@ -32,8 +35,11 @@ pub(crate) fn run(
     let mut wall = Vec::with_capacity(count);
     let mut spent = Vec::with_capacity(count);
     let mut parts: Option<CpuTimes> = None;
+    let mut own: Vec<OwnReading> = Vec::new();
+    let mut allocations = alloc::installed().then(Allocations::default);
     let start = CpuTimes::now();
     for _ in 0..count {
+        alloc::forget_timed();
         let begin = clock::now();
         let timed = catch(|| {
             let mut bencher = Bencher::new(iters);
@@ -43,6 +49,9 @@ pub(crate) fn run(
         .finish(id)?;
         spent.push(clock::since(begin).0);
         wall.push(timed.wall.0);
+        add(&mut own, timed.own);
+        // A benchmark that times itself is not known to have allocated nothing.
+        allocations = allocations.zip(alloc::timed()).map(|(sum, timed)| sum.plus(timed));
         let part = match timed.region {
             Region::Call => continue,
             Region::Parts(cpu) => cpu,
@@ -52,7 +61,27 @@ pub(crate) fn run(
     }
     let whole = CpuTimes::since(&start);
     let cpu = parts.unwrap_or(whole);
-    Ok(Reply { wall, spent, cpu: cpu.process, thread_cpu: cpu.thread })
+    if let Some(Allocations { count, bytes }) = allocations {
+        add(
+            &mut own,
+            vec![reading("allocations", "allocs", count), reading("allocated", "B", bytes)],
+        );
+    }
+    Ok(Reply { wall, spent, cpu: cpu.process, thread_cpu: cpu.thread, own })
+}
+
+fn reading(name: &str, unit: &str, value: u64) -> OwnReading {
+    OwnReading { name: name.to_owned(), unit: unit.to_owned(), value: value as f64 }
+}
+
+/// Adds the readings of one more sample to the sums.
+fn add(sums: &mut Vec<OwnReading>, readings: Vec<OwnReading>) {
+    for reading in readings {
+        match sums.iter_mut().find(|sum| sum.name == reading.name && sum.unit == reading.unit) {
+            Some(sum) => sum.value += reading.value,
+            None => sums.push(reading),
+        }
+    }
 }
 
 thread_local! {
@@ -136,6 +165,18 @@ mod tests {
         let reply = run("it", 4, 1, &mut |b| b.with_setup(&mut busy).iter(|()| ())).unwrap();
         assert!(reply.spent[0] >= 20_000_000, "{reply:?}");
         assert!(reply.thread_cpu.clone().unwrap() < 5_000_000, "{reply:?}");
+    }
+
+    #[test]
+    fn own_readings_are_summed_over_the_samples() {
+        let mut value = 0.0;
+        let reply = run("it", 1, 3, &mut |b| {
+            b.iter(|| ());
+            value += 1.5;
+            b.own.push(OwnReading { name: "misses".into(), unit: "1".into(), value });
+        })
+        .unwrap();
+        assert_eq!(reply.own, [OwnReading { name: "misses".into(), unit: "1".into(), value: 9.0 }]);
     }
 
     #[test]

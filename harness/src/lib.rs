@@ -60,19 +60,25 @@ pub mod axis;
 mod barrier;
 mod batch;
 mod bencher;
+mod connect;
 mod entry;
 mod local;
 pub mod probe;
 pub mod serve;
+mod session;
+#[cfg(feature = "sources")]
+#[doc(hidden)]
+pub mod sources;
 mod standalone;
 pub mod subject;
 pub mod suite;
 pub mod wire;
 
-pub use axis::{Axes, Axis, Reading};
+pub use axis::{Axes, Axis, OwnReading, Reading};
 pub use barrier::{black_box, clobber_memory};
 pub use bencher::{Bencher, WithSetup, WithTeardown};
-pub use entry::{seed, start, Entry, DEFAULT_SEED, MARKER, SEED_VARIABLE, SOCKET_VARIABLE};
+pub use connect::{seed, DEFAULT_SEED, MARKER, SEED_VARIABLE, SOCKET_VARIABLE};
+pub use entry::{start, Entry};
 pub use subject::{Iters, Local, Nanos, Sample, Subject, SubjectError, SubjectErrorKind};
 pub use suite::{Compare, Group, Id, Suite};
 pub use wire::Throughput;

@@ -46,8 +46,11 @@ impl<T, F: FnMut() -> T> Subject for Local<F> {
             })
             .collect();
         if let Some(last) = samples.last_mut() {
-            last.axes =
-                Axes { cpu: Reading::from(reply.cpu), thread_cpu: Reading::from(reply.thread_cpu) };
+            last.axes = Axes {
+                cpu: Reading::from(reply.cpu),
+                thread_cpu: Reading::from(reply.thread_cpu),
+                own: reply.own,
+            };
         }
         Ok(samples)
     }

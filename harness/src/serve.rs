@@ -1,13 +1,11 @@
-//! The worker end of a session: walks the suite and obeys the driver at each benchmark. It must not
-//! know what the driver wants to find out, and never touches stdout.
+//! The worker end of a session whose suite is a list of functions: walks them in order. It must not
+//! know what is said about a benchmark.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 
 use crate::batch;
-use crate::bencher::Bencher;
-use crate::probe::{clock, system};
-use crate::suite::{Names, Suite, Walk};
-use crate::wire::{self, FromDriver, FromWorker, Hello, Offer, MAX_COUNT, MAX_LINE, PROTOCOL};
+use crate::session::Session;
+use crate::suite::{Names, Suite};
 use crate::Entry;
 
 /// Walks the suite functions in order over one connection and returns when the driver has ended the
@@ -15,135 +13,17 @@ use crate::Entry;
 /// function: a worker process exits there; when it returns, the benchmarks that are left are passed
 /// over.
 pub fn serve(reader: impl Read, writer: impl Write, entries: &[Entry], end: impl FnMut()) {
-    let mut session =
-        Session { reader: BufReader::new(reader), writer, line: Vec::new(), over: false, end };
+    let mut session = Session::open(reader, writer, end);
     let mut names = Names::default();
-    session.send(&hello());
     for entry in entries {
-        if session.over {
+        if session.is_over() {
             return;
         }
         let walked = batch::catch(|| (entry.run)(&mut Suite::new(&mut session, &mut names)));
         if let Err(message) = walked {
-            session.send(&FromWorker::Broken {
-                message: format!("`{}` panicked: {message}", entry.name),
-            });
+            session.broken(format!("`{}` panicked: {message}", entry.name));
         }
     }
-    session.send(&FromWorker::Done);
-    while session.receive().is_some() {}
-}
-
-fn hello() -> FromWorker {
-    FromWorker::Hello(Hello {
-        protocol: PROTOCOL,
-        harness: env!("CARGO_PKG_VERSION").to_owned(),
-        pid: std::process::id(),
-        clock: clock::backend().to_owned(),
-    })
-}
-
-struct Session<R, W, E> {
-    reader: R,
-    writer: W,
-    line: Vec<u8>,
-    over: bool,
-    end: E,
-}
-
-impl<R: BufRead, W: Write, E: FnMut()> Session<R, W, E> {
-    /// A driver that cannot be written to is gone.
-    fn send(&mut self, message: &FromWorker) {
-        if self.over {
-            return;
-        }
-        let mut line = message.encode();
-        if line.len() > MAX_LINE {
-            // Only a message that quotes a very long id gets here, and the driver is owed an answer.
-            line = FromWorker::Failed {
-                message: format!("the answer is longer than {MAX_LINE} bytes"),
-            }
-            .encode();
-        }
-        if self.writer.write_all(line.as_bytes()).and_then(|()| self.writer.flush()).is_err() {
-            self.finish();
-        }
-    }
-
-    /// The next command; `None` when the session is over.
-    fn receive(&mut self) -> Option<Result<FromDriver, String>> {
-        if self.over {
-            return None;
-        }
-        self.line.clear();
-        match read_retrying(&mut self.reader, &mut self.line) {
-            Ok(true) => match FromDriver::decode(&self.line) {
-                Ok(FromDriver::Quit) => self.finish(),
-                Ok(command) => return Some(Ok(command)),
-                Err(error) => return Some(Err(error.to_string())),
-            },
-            Ok(false) | Err(_) => self.finish(),
-        }
-        None
-    }
-
-    fn finish(&mut self) {
-        self.over = true;
-        (self.end)();
-    }
-}
-
-/// A signal without consequences must not end the session.
-fn read_retrying(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    loop {
-        match wire::read_line(reader, line) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
-}
-
-impl<R: BufRead, W: Write, E: FnMut()> Walk for Session<R, W, E> {
-    fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher)) {
-        let id = offer.id.clone();
-        let cases = offer.cases.len().max(1);
-        let message = FromWorker::Offer(offer);
-        if message.encode().len() > MAX_LINE {
-            let shown: String = id.chars().take(60).collect();
-            let message = format!("the description of `{shown}...` is longer than {MAX_LINE} bytes, so it is passed over");
-            return self.send(&FromWorker::Broken { message });
-        }
-        self.send(&message);
-        while let Some(command) = self.receive() {
-            let answer = match command {
-                Ok(FromDriver::Skip | FromDriver::Next | FromDriver::Quit) => return,
-                Ok(FromDriver::Batch { case, .. }) if case >= cases => {
-                    Err(format!("`{id}` has no case {case}, it has {cases}"))
-                }
-                Ok(FromDriver::Batch { count, .. }) if count > MAX_COUNT => {
-                    Err(format!("{count} samples are more than the {MAX_COUNT} of one batch"))
-                }
-                Ok(FromDriver::Batch { case, iters, count }) => {
-                    batch::run(&id, iters, count, &mut |bencher| run(case, bencher))
-                        .map(|reply| (iters, reply))
-                }
-                // A driver that is newer than this worker may ask for what is not known here.
-                Err(message) => {
-                    Err(format!("the worker does not understand the driver: {message}"))
-                }
-            };
-            let answer = match answer {
-                Ok((iters, reply)) => FromWorker::Samples {
-                    iters,
-                    wall: reply.wall,
-                    spent: reply.spent,
-                    cpu: reply.cpu,
-                    thread_cpu: reply.thread_cpu,
-                    threads: system::threads(),
-                },
-                Err(message) => FromWorker::Failed { message },
-            };
-            self.send(&answer);
-        }
-    }
+    session.done();
+    session.wait();
 }

@@ -232,3 +232,45 @@ fn an_offer_that_fits_no_line_is_passed_over() {
     assert_eq!(id(&driver.hear()), "short");
     driver.quit();
 }
+
+static SET_UPS: AtomicUsize = AtomicUsize::new(0);
+
+fn within(suite: &mut Suite<'_>) {
+    let offer = |id: &str| Offer { id: id.to_owned(), ..Offer::default() };
+    suite.bench_within(offer("kept"), |serve| {
+        let number = SET_UPS.fetch_add(1, Ordering::Relaxed) + 1;
+        serve(&mut |b| b.iter(|| assert_eq!(number, 1)));
+    });
+    suite.bench_within(offer("set-up fails"), |_| panic!("no file"));
+    suite.bench_within(offer("kept"), |_| ());
+    suite.bench_within(offer("fails late"), |serve| {
+        serve(&mut |b| b.iter(|| 1));
+        panic!("too late");
+    });
+    suite.bench("last", || 1);
+}
+
+const WITHIN: &[Entry] = &[Entry { name: "within", run: within }];
+
+#[test]
+fn set_up_of_its_own_runs_once_and_only_when_the_benchmark_does() {
+    let mut driver = Driver::start(WITHIN);
+    assert_eq!(id(&driver.hear()), "kept");
+    assert_eq!(SET_UPS.load(Ordering::Relaxed), 0);
+    assert!(matches!(driver.batch(0, 2, 3), FromWorker::Samples { .. }));
+    assert!(driver.failure(1).contains("has no case 1"));
+    assert!(matches!(driver.batch(0, 1, 1), FromWorker::Samples { .. }));
+    assert_eq!(SET_UPS.load(Ordering::Relaxed), 1);
+    assert_eq!(id(&driver.say("next\n")), "set-up fails");
+    for _ in 0..2 {
+        assert!(driver.failure(0).starts_with("no file, at "));
+    }
+    assert_eq!(id(&driver.say("next\n")), "kept#2");
+    assert_eq!(driver.failure(0), "`kept#2` never called `iter`");
+    assert_eq!(id(&driver.say("next\n")), "fails late");
+    assert!(matches!(driver.batch(0, 1, 1), FromWorker::Samples { .. }));
+    let FromWorker::Broken { message } = driver.say("next\n") else { panic!("not told") };
+    assert!(message.starts_with("`fails late` panicked after its last sample: too late, at "));
+    assert_eq!(id(&driver.hear()), "last");
+    assert_eq!(driver.quit(), 1);
+}

@@ -5,6 +5,7 @@ use nbench::wire::{
     check, read_line, FromDriver, FromWorker, Hello, Offer, Throughput, MAX_COUNT, MAX_LINE,
     PROTOCOL,
 };
+use nbench::OwnReading;
 
 fn offer() -> Offer {
     Offer {
@@ -51,8 +52,21 @@ fn golden_worker() -> Vec<(FromWorker, &'static str)> {
                 cpu: Ok(2050),
                 thread_cpu: Err("no thread clock".into()),
                 threads: Ok(3),
+                own: Vec::new(),
             },
             "samples iters=100 wall=1000,1001 spent=1100,1101 cpu=2050 thread_cpu_unavailable=no%20thread%20clock threads=3\n",
+        ),
+        (
+            FromWorker::Samples {
+                iters: 1,
+                wall: vec![5],
+                spent: vec![6],
+                cpu: Ok(1),
+                thread_cpu: Ok(2),
+                threads: Ok(3),
+                own: vec![own("cache misses", "1", 1.5), own("time", "ns", -2e300)],
+            },
+            "samples iters=1 wall=5 spent=6 cpu=1 thread_cpu=2 threads=3 own=cache%20misses,1,1.5,time,ns,-2e300\n",
         ),
         (
             FromWorker::Failed { message: "index out of bounds\nat src/x.rs:1:2".into() },
@@ -61,6 +75,34 @@ fn golden_worker() -> Vec<(FromWorker, &'static str)> {
         (FromWorker::Broken { message: String::new() }, "broken message=\n"),
         (FromWorker::Done, "done\n"),
     ]
+}
+
+fn own(name: &str, unit: &str, value: f64) -> OwnReading {
+    OwnReading { name: name.to_owned(), unit: unit.to_owned(), value }
+}
+
+#[test]
+fn own_readings_are_triples_of_finite_values() {
+    let line = |own: &str| format!("samples iters=1 wall=5 spent=6 own={own}\n");
+    for (text, wrong) in [
+        ("a,b", "name, unit and value"),
+        ("a,b,1,c", "name, unit and value"),
+        ("a,b,x", "no value but `x`"),
+        ("a,b,inf", "no value but `inf`"),
+    ] {
+        let error = FromWorker::decode(line(text).as_bytes()).unwrap_err();
+        assert!(error.message.contains(wrong), "{text}: {error}");
+    }
+    let unsent = FromWorker::Samples {
+        iters: 1,
+        wall: vec![5],
+        spent: vec![6],
+        cpu: Ok(1),
+        thread_cpu: Ok(1),
+        threads: Ok(1),
+        own: vec![own("a", "b", f64::NAN)],
+    };
+    assert!(!unsent.encode().contains("own"));
 }
 
 fn golden_driver() -> Vec<(FromDriver, &'static str)> {
@@ -195,6 +237,7 @@ fn the_largest_reply_fits_into_a_line() {
         cpu: reason(),
         thread_cpu: reason(),
         threads: reason(),
+        own: Vec::new(),
     };
     assert!(message.encode().len() <= MAX_LINE);
 }
@@ -297,6 +340,7 @@ impl Random {
                     cpu: self.reading(),
                     thread_cpu: self.reading(),
                     threads: self.reading(),
+                    own: self.list(|random| own(&random.text(), &random.text(), 0.25)),
                 }
             }
             3 => FromWorker::Failed { message: self.text() },

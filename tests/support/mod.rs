@@ -1,6 +1,7 @@
 //! A throw-away git repository with bench targets, and the real binary run in it. It owns how tests
 //! set things up and look at what is left; it must not know what any command should answer.
 
+mod existing;
 mod process;
 mod snapshot;
 mod turn;

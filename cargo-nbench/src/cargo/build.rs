@@ -4,12 +4,17 @@
 mod process;
 
 use super::command::BuildContext;
-use super::{BenchTarget, BuildOptions, Workspace, marker};
+use super::marker::Mark;
+use super::reach::HARNESS;
+use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
 use process::{Ended, follow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Ends the name of a harness that nbench stands in for.
+pub const STAND_IN: &str = " (stand-in)";
 
 /// Something to show while cargo works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +56,7 @@ pub struct Executable {
     pub profile: ProfileSummary,
     /// The features of its package that were on, sorted.
     pub features: Vec<String>,
-    /// The version of the harness inside it.
+    /// The version of the harness inside it, after its name when it is a stand-in.
     pub harness: String,
     /// Whether cargo had nothing to do for it.
     pub fresh: bool,
@@ -59,6 +64,16 @@ pub struct Executable {
     pub env: Vec<(String, String)>,
     /// Its working directory: that of its package.
     pub cwd: PathBuf,
+}
+
+impl Executable {
+    /// The harness that serves its benchmarks, for people.
+    pub fn served_by(&self) -> String {
+        match self.harness.split_once(" (stand-in") {
+            Some((name, _)) => format!("{name}{STAND_IN}"),
+            None => format!("{HARNESS} {}", self.harness),
+        }
+    }
 }
 
 /// What became of one target.
@@ -75,23 +90,29 @@ pub enum BuiltTarget {
         /// Why, as a fragment.
         reason: String,
     },
-    /// Not built; only [`build_each`] goes on after that.
-    Failed {
-        /// Name of the package.
-        package: String,
-        /// Name of the target.
-        target: String,
-        /// The first error of the compiler or cargo.
-        error: String,
-    },
+    /// Not built.
+    Failed(FailedTarget),
 }
 
-/// Builds all targets together. Stops cargo and fails when `interrupted`.
+/// A target that does not build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTarget {
+    /// Name of the package.
+    pub package: String,
+    /// Name of the target.
+    pub target: String,
+    /// The first error of the compiler or cargo, and where it points to.
+    pub error: String,
+    /// The last lines of the build.
+    pub log: Vec<String>,
+}
+
+/// Builds all targets together, and one by one where that fails. Stops cargo and fails when
+/// `interrupted`.
 ///
 /// # Errors
 ///
-/// A build failure that names the targets and ends with cargo's last lines, or
-/// an interruption.
+/// Only when cargo cannot be started, or an interruption; what does not build is a result.
 pub fn build(
     workspace: &Workspace,
     targets: &[BenchTarget],
@@ -104,7 +125,22 @@ pub fn build(
     for group in groups(workspace, targets) {
         match invoke(workspace, &group, options, context, on_note, interrupted)? {
             Ok(more) => built.extend(more),
-            Err(log) => return Err(failure(&group, &log)),
+            // What cargo says before it compiles anything is the same for each of them.
+            Err(log) if group.len() == 1 || uncompiled(&log).is_none() => {
+                built.extend(group.iter().map(|target| failed(target, &log)));
+            }
+            Err(_) => {
+                let group: Vec<BenchTarget> = group.into_iter().cloned().collect();
+                // The errors were shown; of what is compiled again only progress is news.
+                let on_progress = &mut |note: BuildNote| {
+                    if !matches!(&note, BuildNote::Line(_)) {
+                        on_note(note);
+                    }
+                };
+                let each =
+                    build_each(workspace, &group, options, context, on_progress, interrupted);
+                built.extend(each?);
+            }
         }
     }
     Ok(built)
@@ -124,17 +160,45 @@ pub fn build_each(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<BuiltTarget>, Failure> {
     let mut built = Vec::new();
+    let mut lost: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
+        // The targets of a package need the same libraries.
+        if let Some(log) = lost.get(target.package_id.as_str()) {
+            built.push(failed(target, log));
+            continue;
+        }
         match invoke(workspace, &[target], options, context, on_note, interrupted)? {
             Ok(more) => built.extend(more),
-            Err(log) => built.push(BuiltTarget::Failed {
-                package: target.package.clone(),
-                target: target.target.clone(),
-                error: first_error(&log).to_owned(),
-            }),
+            Err(log) => {
+                built.push(failed(target, &log));
+                if uncompiled(&log) == Some(Uncompiled::Library) {
+                    lost.insert(&target.package_id, log);
+                }
+            }
         }
     }
     Ok(built)
+}
+
+/// What cargo says it could not compile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Uncompiled {
+    Library,
+    Other,
+}
+
+fn uncompiled(log: &[String]) -> Option<Uncompiled> {
+    let line = log.iter().find(|line| line.starts_with("error: could not compile `"))?;
+    Some(if line.contains("` (lib") { Uncompiled::Library } else { Uncompiled::Other })
+}
+
+fn failed(target: &BenchTarget, log: &[String]) -> BuiltTarget {
+    BuiltTarget::Failed(FailedTarget {
+        package: target.package.clone(),
+        target: target.target.clone(),
+        error: first_error(log),
+        log: log.to_vec(),
+    })
 }
 
 /// Targets that one command can name. A target of the same name in another of
@@ -197,6 +261,7 @@ fn invoke(
         Ended::Failed(log) => Ok(Err(log)),
         Ended::Done => {
             let shared = shared_libraries(context, options);
+            let real = real_harnesses(workspace, &artifacts);
             let built = targets.iter().map(|target| {
                 let found = artifacts.iter().find(|artifact| {
                     artifact.package_id.repr == target.package_id
@@ -209,7 +274,7 @@ fn invoke(
                         let reason = "cargo built no executable for it".to_owned();
                         Ok(skipped(target, reason))
                     },
-                    |artifact| executable(workspace, target, artifact, &scripts, &shared),
+                    |artifact| executable(workspace, target, artifact, &scripts, &shared, &real),
                 )
             });
             built.collect::<Result<Vec<_>, Failure>>().map(Ok)
@@ -228,7 +293,7 @@ fn arguments(
     options: &BuildOptions,
     context: &BuildContext<'_>,
 ) -> Vec<std::ffi::OsString> {
-    let mut arguments = options.shared_arguments();
+    let mut arguments = workspace.injection.shared_arguments(options);
     arguments.extend(options.feature_arguments());
     let packages: BTreeSet<(&str, &str)> =
         targets.iter().map(|t| (t.package.as_str(), t.version.as_str())).collect();
@@ -267,18 +332,21 @@ fn executable(
     artifact: &Artifact,
     scripts: &[BuildScript],
     shared: &[PathBuf],
+    real: &BTreeSet<String>,
 ) -> Result<BuiltTarget, Failure> {
     let path = artifact.executable.clone().unwrap_or_default().into_std_path_buf();
-    let harness = marker::harness_version(&path).map_err(|error| {
+    let mark = marker::mark(&path).map_err(|error| {
         Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display()))
             .hint("`cargo clean` makes cargo build it again")
     })?;
-    let Some(harness) = harness else {
-        return Ok(skipped(
-            target,
-            "it does not run nbench: its `[[bench]]` needs `harness = false` and `nbench::main!`"
-                .to_owned(),
-        ));
+    let mark = mark
+        .filter(|mark| mark.package == HARNESS || workspace.injection.stands_in_for(&mark.package));
+    let Some(mark) = mark else {
+        let reason = match real.first() {
+            Some(name) => format!("cargo linked the real `{name}` and not what stands in for it"),
+            None => "it runs neither nbench, criterion nor divan: its `[[bench]]` needs `harness = false` and the `main` of one of them".to_owned(),
+        };
+        return Ok(skipped(target, reason));
     };
     let package = workspace.package(&artifact.package_id);
     let own_scripts = || scripts.iter().filter(|s| s.package_id == artifact.package_id);
@@ -299,12 +367,29 @@ fn executable(
             overflow_checks: artifact.profile.overflow_checks,
         },
         features,
-        harness,
+        harness: if mark.package == HARNESS {
+            mark.version
+        } else {
+            let Mark { package, release, version } = &mark;
+            format!("{package} {release} (stand-in of {HARNESS} {version})")
+        },
         fresh: artifact.fresh,
         env,
         cwd: target.manifest_dir.clone(),
         target: target.clone(),
     })))
+}
+
+/// Real harnesses among what was built although something stands in for them.
+fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeSet<String> {
+    artifacts
+        .iter()
+        .filter(|artifact| !workspace.injection.made(artifact.manifest_path.as_std_path()))
+        .filter(|artifact| !workspace.metadata.workspace_members.contains(&artifact.package_id))
+        .filter_map(|artifact| workspace.package(&artifact.package_id))
+        .map(|package| package.name.to_string())
+        .filter(|name| stand_in::is_known(name))
+        .collect()
 }
 
 /// What `cargo bench` sets when it runs a target of this package.
@@ -376,13 +461,18 @@ fn shared_libraries(context: &BuildContext<'_>, options: &BuildOptions) -> Vec<P
     text.filter(|text| !text.is_empty()).map(PathBuf::from).into_iter().collect()
 }
 
-/// The first line that says what is wrong.
-fn first_error(log: &[String]) -> &str {
-    let first = log.iter().find(|line| line.starts_with("error"));
-    first.or(log.last()).map_or("cargo failed without a message", |line| line.trim())
+/// The first line that says what is wrong, and the place that the compiler names after it.
+fn first_error(log: &[String]) -> String {
+    let Some(at) = log.iter().position(|line| line.starts_with("error")) else {
+        return log.last().map_or("cargo failed without a message", |line| line.trim()).to_owned();
+    };
+    let error = log[at].trim();
+    let place = log.get(at + 1).and_then(|line| line.trim_start().strip_prefix("--> "));
+    place.map_or_else(|| error.to_owned(), |place| format!("{error} ({})", place.trim()))
 }
 
-fn failure(targets: &[&BenchTarget], log: &[String]) -> Failure {
+/// The failure of a build that left nothing to run.
+pub fn failure(targets: &[FailedTarget]) -> Failure {
     let mut by_package: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
         by_package.entry(&target.package).or_default().push(format!("`{}`", target.target));
@@ -391,6 +481,7 @@ fn failure(targets: &[&BenchTarget], log: &[String]) -> Failure {
         .iter()
         .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
         .collect();
+    let log = targets.first().map(|target| target.log.as_slice()).unwrap_or_default();
     let mut error = format!("cannot build {}: {}", named.join(" and "), first_error(log));
     for line in log {
         error.push('\n');
@@ -401,6 +492,8 @@ fn failure(targets: &[&BenchTarget], log: &[String]) -> Failure {
         .map(|t| format!("-p {} --bench {}", t.package, t.target))
         .into_iter()
         .collect();
-    Failure::new(Exit::Build, error)
-        .hint(format!("`cargo bench --no-run {}` shows the same failure", flags.join(" ")))
+    Failure::new(Exit::Build, error).hint(format!(
+        "`cargo bench --no-run {}` tells whether it builds without nbench",
+        flags.join(" ")
+    ))
 }

@@ -2,8 +2,8 @@
 //! nothing but each other. It never reaches a registry.
 
 use super::{
-    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, load, matches,
-    select,
+    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure, load,
+    matches, select,
 };
 use crate::failure::Exit;
 use std::fs;
@@ -73,7 +73,7 @@ fn chosen(root: &Path, options: &BuildOptions) -> Vec<String> {
 fn every_target_is_chosen_or_has_a_reason() {
     let directory = workspace();
     let root = directory.path();
-    let no_harness = "other/good: its package does not depend on `nbench`";
+    let no_harness = "other/good: its package depends on none of `nbench`, `criterion` and `divan`";
     let needy = "mine/needy: it needs features: add `--features extra`";
     assert_eq!(chosen(root, &options()), ["mine/foreign", "mine/good", needy, no_harness]);
     assert_eq!(chosen(&root.join("mine/src"), &options()), ["mine/foreign", "mine/good", needy]);
@@ -120,7 +120,7 @@ fn builds_what_is_ours_and_tells_the_rest() {
     let [foreign, good, needy]: [BuiltTarget; 3] = results.try_into().unwrap();
     assert!(matches!(foreign, BuiltTarget::Skipped { reason, .. }
         if reason.contains("`harness = false`")));
-    assert!(matches!(needy, BuiltTarget::Failed { error, .. } if error.contains("missing")));
+    assert!(matches!(needy, BuiltTarget::Failed(failed) if failed.error.contains("missing")));
     let BuiltTarget::Ready(good) = good else { panic!("{good:?}") };
     assert!(good.path.starts_with(root.join("elsewhere")) && good.path.is_file());
     assert_eq!((good.harness.as_str(), good.cwd.as_path()), ("9.8.7", here.as_path()));
@@ -132,8 +132,20 @@ fn builds_what_is_ours_and_tells_the_rest() {
     assert_eq!(variable("CARGO_PKG_VERSION_PATCH"), Some("2"));
     assert!(notes.contains(&BuildNote::Artifact { target: "good".to_owned(), fresh: false }));
 
-    let failure =
-        build(&workspace, &targets, &options, &context, &mut |_| {}, &|| false).unwrap_err();
+    let together = build(&workspace, &targets, &options, &context, &mut |_| {}, &|| false).unwrap();
+    assert!(matches!(
+        together.as_slice(),
+        [BuiltTarget::Skipped { .. }, BuiltTarget::Ready(_), BuiltTarget::Failed(_)]
+    ));
+    let lost: Vec<_> = together
+        .into_iter()
+        .filter_map(|target| match target {
+            BuiltTarget::Failed(failed) => Some(failed),
+            _ => None,
+        })
+        .collect();
+    assert!(lost[0].error.contains("(mine/benches/needy.rs:1:"), "{}", lost[0].error);
+    let failure = failure(&lost);
     assert_eq!(failure.exit, Exit::Build);
     assert!(failure.error.contains("`needy` of package `mine`"), "{}", failure.error);
     let stopped = build(&workspace, &targets, &options, &context, &mut |_| {}, &|| true);

@@ -10,7 +10,7 @@ use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
 use crate::args::AaArgs;
-use crate::commands::{nothing_selected, starter};
+use crate::commands::{nothing_selected, starter, tell_harnesses};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -142,12 +142,14 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for line in &built.remarks {
         report::print(term, line);
     }
+    tell_harnesses(term, &built.remarks);
     if targets.is_empty() {
         return Err(nothing_selected(&built.remarks, false));
     }
     let starter = starter(&settings, !args.plan.no_pin);
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
-    let listed: Vec<_> = targets.into_iter().map(|t| list_target(&starter, t)).collect();
+    let listed: Vec<_> =
+        targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
     }

@@ -9,7 +9,7 @@ use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
 use crate::commands::run::{settings_json, standing_on};
-use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter};
+use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter, tell_harnesses};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -114,6 +114,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     for line in built.remarks.iter().chain(&unmatched) {
         session.say(line.clone());
     }
+    tell_harnesses(session.term, &built.remarks);
     if targets.is_empty() {
         let failure = no_common_target(&built.remarks, !unmatched.is_empty());
         session.abandon();
@@ -131,7 +132,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target);
+        let listed = list_target(&starter, target, &settings.aliases);
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -260,12 +261,14 @@ fn no_common_target(remarks: &[Line], unmatched: bool) -> Failure {
     if unmatched || not_measurable {
         Failure::new(Exit::NothingSelected, "the revisions have no bench target in common").hint(
             if not_measurable {
-                "no bench target compiles at every revision: choose a newer reference"
+                "no bench target can be measured at every revision: choose a newer reference"
             } else {
                 "`--overlay-benches` measures today's benchmarks against the older library too"
             },
         )
     } else {
-        nothing_selected(remarks, false)
+        let skipped: Vec<Line> =
+            remarks.iter().filter(|l| matches!(l, Line::Skipped(_))).cloned().collect();
+        nothing_selected(&skipped, false)
     }
 }

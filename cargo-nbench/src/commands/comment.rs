@@ -174,7 +174,7 @@ fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
                     target: n.target.clone(),
                     name: None,
                     side: Some(n.rev.clone()),
-                    error: format!("does not compile at this revision: {}", n.reason),
+                    error: format!("not measurable at this revision: {}", n.reason),
                 });
             }
             Line::Comparison(c) => match c.verdict.as_str() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use nbench_config::Aliases;
 use nbench_engine::independent::{DESIGN, Independent, Method, Settings, compare_stored};
 use nbench_engine::stats::Shift;
 use nbench_engine::{StopReason, Verdict};
@@ -46,8 +47,8 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     comparable(&saved, &current)?;
 
     let filter = Filter { text: args.filter.clone(), exact: false, tags: Vec::new() };
-    let old = results(&store, saved.id, &filter)?;
-    let mut new = results(&store, current.id, &filter)?;
+    let old = results(&store, saved.id, &filter, &settings.aliases)?;
+    let mut new = results(&store, current.id, &filter, &settings.aliases)?;
     let rules = Settings {
         confidence: settings.plan.confidence,
         threshold: settings.plan.threshold,
@@ -238,8 +239,13 @@ fn results(
     store: &Store,
     run: RunId,
     filter: &Filter,
+    aliases: &Aliases,
 ) -> Result<BTreeMap<Identity, MeasurementRow>, Failure> {
-    let rows = store.measurements_of_run(run).map_err(|e| store_failure(&e))?;
+    let mut rows = store.measurements_of_run(run).map_err(|e| store_failure(&e))?;
+    for row in &mut rows {
+        let b = &mut row.benchmark;
+        b.name = aliases.current(&b.package, &b.target, &b.name);
+    }
     Ok(rows
         .into_iter()
         .filter(|row| row.result.is_some() && filter.matches(&row.benchmark.name))

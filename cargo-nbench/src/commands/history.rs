@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use nbench_store::{ComparisonRow, MeasurementRow, Store};
+use nbench_config::Aliases;
+use nbench_store::{Benchmark, ComparisonRow, MeasurementRow, Store};
 use nbench_templates::number::{duration, percent};
 use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
 
@@ -30,8 +31,19 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
         }
         _ => store_failure(&e),
     })?;
-    let measurements = store.measurements(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
-    let comparisons = store.comparisons(args.filter.as_deref()).map_err(|e| store_failure(&e))?;
+    // An old id must pass a filter that means the new one.
+    let aliases = &settings.aliases;
+    let filter = args.filter.as_deref().filter(|_| aliases.is_empty());
+    let mut measurements = store.measurements(filter).map_err(|e| store_failure(&e))?;
+    let mut comparisons = store.comparisons(filter).map_err(|e| store_failure(&e))?;
+    if !aliases.is_empty() {
+        let wanted = |benchmark: &mut Benchmark| {
+            rename(benchmark, aliases);
+            args.filter.as_ref().is_none_or(|filter| told(benchmark).contains(filter))
+        };
+        measurements.retain_mut(|row| wanted(&mut row.benchmark));
+        comparisons.retain_mut(|row| wanted(&mut row.benchmark));
+    }
     let order = Order::of(&root, args.commits);
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
@@ -114,6 +126,16 @@ impl Order {
 }
 
 type Identity = (String, String, String);
+
+/// Gives a stored benchmark the id that it goes by now.
+fn rename(benchmark: &mut Benchmark, aliases: &Aliases) {
+    benchmark.name = aliases.current(&benchmark.package, &benchmark.target, &benchmark.name);
+}
+
+/// What a filter of the store looks into.
+fn told(benchmark: &Benchmark) -> String {
+    format!("{} {} {}", benchmark.package, benchmark.target, benchmark.name)
+}
 
 fn view(
     root: &Path,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::args::ListArgs;
-use crate::cargo::{BuildContext, load};
-use crate::commands::{build_selected, nothing_selected};
+use crate::cargo::{KeptLock, load};
+use crate::commands::{build_selected, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
 use crate::launch::Starter;
 use crate::lines::Line;
@@ -21,16 +21,13 @@ use crate::term::{Format, Term};
 pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let options = build_options(&args.build);
+    let kept = KeptLock::of(here, options.manifest_path.as_deref());
     let workspace = load(here, &options)?;
-    let built = build_selected(
-        term,
-        &workspace,
-        &options,
-        &BuildContext::new(here),
-        "building benchmarks",
-    )?;
-    for line in &built.skipped {
-        report::print(term, line);
+    let context = workspace.in_place(here, &options);
+    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
+    drop(kept);
+    for line in built.remarks("@tree") {
+        report::print(term, &line);
     }
     if built.executables.is_empty() {
         return Err(nothing_selected(&built.skipped, false));
@@ -38,14 +35,15 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
     let filter = Filter { text: args.filter.clone(), exact: false, tags: args.tag.clone() };
-    let (mut failed, mut found) = (false, false);
+    tell_harnesses(term, &built.harnesses());
+    let (mut failed, mut found) = (!built.failed.is_empty(), false);
     for executable in &built.executables {
         let target = Target {
             package: executable.target.package.clone(),
             target: executable.target.target.clone(),
             programs: vec![program(executable)],
         };
-        let listed = list_target(&starter, target);
+        let listed = list_target(&starter, target, &Default::default());
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             failed |= matches!(remark, Line::Failure(_));
             report::print(term, &remark);
@@ -61,6 +59,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
                     "benchmark": offer.id,
                     "cases": offer.cases,
                     "tags": offer.tags,
+                    "harness": executable.served_by(),
                 }));
             } else if offer.cases.is_empty() {
                 term.line(&format!("{package}/{target}  {}", offer.id));

@@ -5,9 +5,10 @@ use std::path::Path;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::RunArgs;
-use crate::cargo::{BuildContext, load};
+use crate::cargo::{KeptLock, load};
 use crate::commands::{
     build_selected, describe_toolchain, exit_of, host_row, invocation, nothing_selected, starter,
+    tell_harnesses,
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
@@ -28,6 +29,7 @@ use crate::term::Term;
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let options = build_options(&args.build);
+    let kept = KeptLock::of(here, options.manifest_path.as_deref());
     let workspace = load(here, &options)?;
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
@@ -35,7 +37,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     if args.sequential_cases {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
-    let context = BuildContext::new(here);
+    let context = workspace.in_place(here, &options);
     let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
@@ -44,9 +46,10 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.skipped, false));
     }
 
+    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
+    drop(kept);
     let revision = measured_revision(here)?;
     let host = host_row();
-    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
     let starter = starter(&settings, !args.plan.no_pin);
     let mut recorder =
         Recorder::open(&store_path(&workspace.root, args.store.store.as_deref(), &settings));
@@ -81,9 +84,10 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         seed: settings.plan.seed,
         revisions: vec![rev(&revision)],
     }));
-    for line in built.skipped {
+    for line in built.harnesses().into_iter().chain(built.remarks("@tree")) {
         session.say(line);
     }
+    tell_harnesses(session.term, &built.harnesses());
 
     let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let plans =
@@ -98,6 +102,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
                 target: executable.target.target.clone(),
                 programs: vec![program(executable)],
             },
+            &settings.aliases,
         );
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);

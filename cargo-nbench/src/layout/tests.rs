@@ -156,12 +156,7 @@ fn executables_of_a_launch_stand_in_for_the_built_ones_and_vanish() {
     let path = directory.path().join("layout-00");
     std::fs::write(&path, "").unwrap();
     let drawn = Drawn { paths: vec![path.clone()] };
-    let built = Program {
-        path: "built".into(),
-        cwd: "there".into(),
-        env: Vec::new(),
-        shared_library_dirs: Vec::new(),
-    };
+    let built = Program { path: "built".into(), cwd: "there".into(), ..Program::default() };
     assert_eq!(drawn.program(0, &built), Program { path: path.clone(), ..built.clone() });
     assert_eq!(drawn.paths().count(), 1);
     drop(drawn);

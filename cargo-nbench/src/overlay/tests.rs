@@ -106,8 +106,8 @@ fn todays_benchmarks_measure_the_older_library() {
         let output = Command::new(&good.path).output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), answers);
         match recent {
-            BuiltTarget::Failed { error, .. } => {
-                assert!(!recent_builds && error.contains("recent"), "{error}");
+            BuiltTarget::Failed(failed) => {
+                assert!(!recent_builds && failed.error.contains("recent"), "{}", failed.error);
             }
             other => assert!(recent_builds, "{other:?}"),
         }

@@ -152,8 +152,9 @@ fn one(
                     reason,
                 }));
             }
-            BuiltTarget::Failed { target, error, .. } => {
-                made.not_measurable.push(not_measurable(request, package, &target, &error));
+            BuiltTarget::Failed(failed) => {
+                let reason = format!("it does not compile: {}", failed.error);
+                made.not_measurable.push(not_measurable(request, package, &failed.target, &reason));
             }
         }
     }

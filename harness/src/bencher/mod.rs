@@ -6,9 +6,10 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::axis::OwnReading;
 use crate::barrier::{black_box, clobber_memory};
-use crate::probe::clock;
 use crate::probe::rusage::CpuTimes;
+use crate::probe::{alloc, clock};
 use crate::subject::Nanos;
 
 /// Runs one batch of a benchmark. A benchmark gets one and calls exactly one timing form on it, once.
@@ -16,10 +17,12 @@ use crate::subject::Nanos;
 /// All forms consume results through [`black_box`], so that work is not optimised away.
 #[derive(Debug)]
 pub struct Bencher {
-    iters: u64,
-    calls: u32,
-    wall: Option<Nanos>,
-    region: Region,
+    pub(crate) iters: u64,
+    pub(crate) calls: u32,
+    pub(crate) wall: Option<Nanos>,
+    pub(crate) region: Region,
+    /// What a stand-in for another harness has counted.
+    pub(crate) own: Vec<OwnReading>,
     misuse: Option<String>,
 }
 
@@ -38,12 +41,14 @@ pub(crate) enum Region {
 pub(crate) struct Timed {
     pub(crate) wall: Nanos,
     pub(crate) region: Region,
+    pub(crate) own: Vec<OwnReading>,
 }
 
 /// The loop that times every body. It is never inlined and the only one, because copies of a timing
 /// loop in different places were seen to differ by a constant of several percent on short bodies.
 #[inline(never)]
-fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
+pub(crate) fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
+    let allocated = alloc::of_this_thread();
     clobber_memory();
     let start = clock::now();
     for _ in 0..iters {
@@ -51,6 +56,21 @@ fn time_batch<O>(iters: u64, body: &mut impl FnMut() -> O) -> Nanos {
     }
     let wall = clock::since(start);
     clobber_memory();
+    alloc::note_timed(alloc::of_this_thread().since(allocated));
+    wall
+}
+
+/// The same for futures, each awaited to its end before the next.
+pub(crate) async fn time_futures<R: Future>(iters: u64, body: &mut impl FnMut() -> R) -> Nanos {
+    let allocated = alloc::of_this_thread();
+    clobber_memory();
+    let start = clock::now();
+    for _ in 0..iters {
+        black_box(body().await);
+    }
+    let wall = clock::since(start);
+    clobber_memory();
+    alloc::note_timed(alloc::of_this_thread().since(allocated));
     wall
 }
 
@@ -63,7 +83,7 @@ fn default_chunk<T>() -> u64 {
 
 impl Bencher {
     pub(crate) fn new(iters: u64) -> Bencher {
-        Bencher { iters, calls: 0, wall: None, region: Region::Call, misuse: None }
+        Bencher { iters, calls: 0, wall: None, region: Region::Call, own: Vec::new(), misuse: None }
     }
 
     /// Marks the batch as failed for a reason that is not a panic.
@@ -75,7 +95,7 @@ impl Bencher {
         match (self.misuse, self.calls, self.wall) {
             (Some(reason), _, _) => Err(reason),
             (None, 0, _) => Err(format!("`{id}` never called `iter`")),
-            (None, 1, Some(wall)) => Ok(Timed { wall, region: self.region }),
+            (None, 1, Some(wall)) => Ok(Timed { wall, region: self.region, own: self.own }),
             (None, 1, None) => Err(format!("`{id}` ended without a time")),
             (None, calls, _) => {
                 Err(format!("`{id}` called a timing form {calls} times, it must be once"))
@@ -156,13 +176,7 @@ impl Bencher {
         let iters = self.iters;
         let mut wall = None;
         block_on(Box::pin(async {
-            clobber_memory();
-            let start = clock::now();
-            for _ in 0..iters {
-                black_box(body().await);
-            }
-            wall = Some(clock::since(start));
-            clobber_memory();
+            wall = Some(time_futures(iters, &mut body).await);
         }));
         self.wall = wall;
         if wall.is_none() {
@@ -171,7 +185,7 @@ impl Bencher {
     }
 
     /// Splits the batch into chunks and adds up their times.
-    fn parts(&mut self, chunk: u64, mut part: impl FnMut(u64) -> (Nanos, CpuTimes)) {
+    pub(crate) fn parts(&mut self, chunk: u64, mut part: impl FnMut(u64) -> (Nanos, CpuTimes)) {
         if !self.begin() {
             return;
         }
@@ -191,7 +205,7 @@ impl Bencher {
 }
 
 /// One chunk of a batch, with the CPU time of the timed region alone.
-fn time_part<O>(iters: u64, body: &mut impl FnMut() -> O) -> (Nanos, CpuTimes) {
+pub(crate) fn time_part<O>(iters: u64, body: &mut impl FnMut() -> O) -> (Nanos, CpuTimes) {
     let start = CpuTimes::now();
     let wall = time_batch(iters, body);
     (wall, CpuTimes::since(&start))
@@ -223,6 +237,11 @@ impl<'b, I, S: FnMut() -> I> WithSetup<'b, I, S> {
     /// Times `routine`, which takes each input by value. Outputs are dropped outside the timed region.
     pub fn iter<O>(self, routine: impl FnMut(I) -> O) {
         self.teardown(drop).iter(routine);
+    }
+
+    /// As [`iter_ref`](WithSetup::iter_ref), and what the routine returns is dropped outside as well.
+    pub fn iter_ref_drop_outside<O>(self, routine: impl FnMut(&mut I) -> O) {
+        self.teardown(drop).iter_ref_drop_outside(routine);
     }
 
     /// Times `routine`, which borrows each input. Inputs are dropped outside the timed region; what
@@ -264,6 +283,35 @@ impl<I, S: FnMut() -> I, T> WithTeardown<'_, I, S, T> {
                 })
             }));
             tear_down(&mut outputs, &mut teardown, timed)
+        });
+    }
+
+    /// As [`iter_ref`](WithTeardown::iter_ref), and what the routine returns is dropped after the
+    /// clock has stopped, before the inputs are torn down.
+    pub fn iter_ref_drop_outside<O>(self, mut routine: impl FnMut(&mut I) -> O)
+    where
+        T: FnMut(I),
+    {
+        let WithTeardown { bencher, mut setup, chunk, mut teardown } = self;
+        let chunk = chunk.unwrap_or_else(|| default_chunk::<I>().min(default_chunk::<O>()));
+        let room = chunk.min(bencher.iters) as usize;
+        let mut inputs: Vec<I> = Vec::with_capacity(room);
+        let mut outputs: Vec<O> = Vec::with_capacity(room);
+        bencher.parts(chunk, |iters| {
+            let timed = catch_unwind(AssertUnwindSafe(|| {
+                for _ in 0..iters {
+                    inputs.push(setup());
+                }
+                let mut prepared = inputs.iter_mut();
+                let part = time_part(iters, &mut || {
+                    if let Some(input) = prepared.next() {
+                        outputs.push(black_box(routine(black_box(input))));
+                    }
+                });
+                outputs.clear();
+                part
+            }));
+            tear_down(&mut inputs, &mut teardown, timed)
         });
     }
 

@@ -135,6 +135,25 @@ fn teardown_gets_every_input_after_a_panic_of_routine_or_setup() {
 }
 
 #[test]
+fn outputs_of_borrowed_inputs_are_dropped_before_the_inputs_and_outside() {
+    struct Loud<'l>(char, &'l RefCell<String>);
+    impl Drop for Loud<'_> {
+        fn drop(&mut self) {
+            self.1.borrow_mut().push(self.0);
+        }
+    }
+    let log = RefCell::new(String::new());
+    let timed = run(3, |b| {
+        b.with_setup(|| Loud('i', &log)).chunk(2).iter_ref_drop_outside(|input| {
+            input.1.borrow_mut().push('r');
+            Loud('o', &log)
+        });
+    });
+    assert!(matches!(timed.unwrap().region, Region::Parts(_)));
+    assert_eq!(log.take(), "rrooiiroi");
+}
+
+#[test]
 fn custom_time_is_taken_as_it_is() {
     let timed = run(7, |b| b.iter_custom(Duration::from_micros)).unwrap();
     assert_eq!(timed.wall, Nanos(7_000));

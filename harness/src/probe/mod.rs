@@ -1,7 +1,10 @@
 //! Reads the clock, CPU times and the state of the process through declarations of its own, and owns
 //! all unsafe code of the crate. It must not know benchmarks or the wire.
 
+pub mod alloc;
 pub mod clock;
+#[doc(hidden)]
+pub mod exit;
 pub(crate) mod rusage;
 pub(crate) mod system;
 

@@ -24,7 +24,7 @@ pub(super) enum Mode {
     List { terse: bool },
 }
 
-/// Flags of libtest, and of tools that wrap it, that change nothing here.
+/// Flags of libtest, of tools that wrap it and of criterion, that change nothing here.
 const WITHOUT_EFFECT: &[&str] = &[
     "--nocapture",
     "--no-capture",
@@ -34,11 +34,36 @@ const WITHOUT_EFFECT: &[&str] = &[
     "--show-output",
     "--verbose",
     "-v",
+    "--noplot",
+    "-n",
+    "--quick",
+    "--discard-baseline",
 ];
 
 /// The same, with a value that follows.
-const WITH_VALUE: &[&str] =
-    &["--color", "--test-threads", "-Z", "--logfile", "--save-baseline", "--baseline"];
+const WITH_VALUE: &[&str] = &[
+    "--color",
+    "-c",
+    "--test-threads",
+    "-Z",
+    "--logfile",
+    "--save-baseline",
+    "-s",
+    "--baseline",
+    "-b",
+    "--baseline-lenient",
+    "--load-baseline",
+    "--sample-size",
+    "--warm-up-time",
+    "--measurement-time",
+    "--profile-time",
+    "--nresamples",
+    "--noise-threshold",
+    "--confidence-level",
+    "--significance-level",
+    "--plotting-backend",
+    "--output-format",
+];
 
 impl Args {
     pub(super) fn parse(args: impl IntoIterator<Item = String>) -> Args {
@@ -109,7 +134,8 @@ mod tests {
     #[test]
     fn flags_of_other_tools_do_not_become_filters() {
         let text = "--bench --nocapture --color always --quiet -q --include-ignored --show-output --format pretty \
-                    --test-threads 1 --test-threads=1 -Z unstable-options --logfile x --save-baseline main --baseline main";
+                    --test-threads 1 --test-threads=1 -Z unstable-options --logfile x --save-baseline main --baseline main \
+                    --noplot --sample-size 10 --measurement-time 1.5";
         let args = parse(text);
         assert!(args.filters.is_empty() && args.unknown.is_empty(), "{args:?}");
         assert!(args.selects("anything"));

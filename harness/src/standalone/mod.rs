@@ -5,40 +5,20 @@ mod args;
 mod table;
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use crate::batch;
 use crate::bencher::Bencher;
-use crate::suite::{Names, Suite, Walk};
+use crate::suite::Walk;
 use crate::wire::Offer;
-use crate::Entry;
 
 use args::{Args, Mode};
 
 /// What libtest exits with when a test fails, which cargo and other tools expect.
 const FAILED: u8 = 101;
 
-/// Runs the suite functions as the arguments of the process ask.
-pub(crate) fn start(entries: &[Entry]) -> ExitCode {
-    let args =
-        Args::parse(std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()));
-    if !args.unknown.is_empty() {
-        say(&format!("note: ignored what this harness does not know: {}", args.unknown.join(" ")));
-    }
-    // Not locked: a thread of a benchmark that prints would wait for ever.
-    match run(entries, args, &mut io::stdout()) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(FAILED),
-        // The reader of a pipe may have seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => complain(&format!("failed to write the results: {error}")),
-    }
-}
-
 /// Says on stderr why nothing was done.
-pub(crate) fn complain(message: &str) -> ExitCode {
+pub(crate) fn complain(message: &str) {
     say(&format!("error: {message}"));
-    ExitCode::FAILURE
 }
 
 /// A message that cannot be written has no other way to go.
@@ -46,35 +26,31 @@ fn say(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
-/// Walks all suite functions and returns how many benchmarks and suite functions failed.
-fn run(entries: &[Entry], args: Args, out: &mut dyn Write) -> io::Result<usize> {
-    let mut walk = Standalone { args, out, met: 0, failed: 0, written: Ok(()) };
-    let mut names = Names::default();
-    for entry in entries {
-        let walked = batch::catch(|| (entry.run)(&mut Suite::new(&mut walk, &mut names)));
-        if let Err(message) = walked {
-            walk.failed += 1;
-            let name = entry.name;
-            walk.write(&format!(
-                "suite function `{name}` panicked outside any benchmark, its rest is not reached: {message}\n"
-            ));
-        }
-    }
-    walk.end();
-    let Standalone { failed, written, .. } = walk;
-    written.map(|()| failed)
-}
-
-struct Standalone<'o> {
+/// A walk of a suite as the arguments ask, with its output.
+pub(crate) struct Standalone<W> {
     args: Args,
-    out: &'o mut dyn Write,
+    out: W,
     met: usize,
     failed: usize,
     /// The first error; nothing is written or measured after it.
     written: io::Result<()>,
 }
 
-impl Walk for Standalone<'_> {
+impl Standalone<io::Stdout> {
+    /// A walk as the arguments of the process ask, on stdout.
+    pub(crate) fn begin() -> Standalone<io::Stdout> {
+        let args =
+            Args::parse(std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()));
+        if !args.unknown.is_empty() {
+            let unknown = args.unknown.join(" ");
+            say(&format!("note: ignored what this harness does not know: {unknown}"));
+        }
+        // Not locked: a thread of a benchmark that prints would wait for ever.
+        Standalone::new(args, io::stdout())
+    }
+}
+
+impl<W: Write> Walk for Standalone<W> {
     fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher)) {
         if !self.args.selects(&offer.id) || self.written.is_err() {
             return;
@@ -88,7 +64,34 @@ impl Walk for Standalone<'_> {
     }
 }
 
-impl Standalone<'_> {
+impl<W: Write> Standalone<W> {
+    fn new(args: Args, out: W) -> Standalone<W> {
+        Standalone { args, out, met: 0, failed: 0, written: Ok(()) }
+    }
+
+    /// Notes that a suite function panicked outside any benchmark.
+    pub(crate) fn broken(&mut self, name: &str, message: &str) {
+        self.failed += 1;
+        self.write(&format!(
+            "suite function `{name}` panicked outside any benchmark, its rest is not reached: {message}\n"
+        ));
+    }
+
+    /// Writes the end of the output and returns what the process is to exit with.
+    pub(crate) fn finish(mut self) -> u8 {
+        self.end();
+        match self.written {
+            Ok(()) if self.failed == 0 => 0,
+            Ok(()) => FAILED,
+            // The reader of a pipe may have seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Err(error) => {
+                complain(&format!("failed to write the results: {error}"));
+                1
+            }
+        }
+    }
+
     fn write(&mut self, text: &str) {
         if self.written.is_ok() {
             self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
@@ -149,6 +152,9 @@ impl Standalone<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::walk_all;
+    use crate::suite::Suite;
+    use crate::Entry;
 
     fn first(suite: &mut Suite<'_>) {
         suite.bench("alpha", || 1 + 1);
@@ -168,7 +174,11 @@ mod tests {
     fn output(entries: &[Entry], args: &str) -> (usize, String) {
         let mut out = Vec::new();
         let args = Args::parse(args.split_whitespace().map(str::to_owned));
-        let failed = run(entries, args, &mut out).unwrap();
+        let mut walk = Standalone::new(args, &mut out);
+        walk_all(entries, &mut walk);
+        walk.end();
+        let failed = walk.failed;
+        assert!(walk.written.is_ok());
         (failed, String::from_utf8(out).unwrap())
     }
 
@@ -230,8 +240,9 @@ mod tests {
             }
         }
         let mut out = Closed(0);
-        let error = run(ENTRIES, Args::parse(["--list".to_owned()]), &mut out).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        let mut walk = Standalone::new(Args::parse(["--list".to_owned()]), &mut out);
+        walk_all(ENTRIES, &mut walk);
+        assert_eq!(walk.finish(), 0);
         assert_eq!(out.0, 1);
     }
 }

@@ -166,7 +166,13 @@ mod tests {
     use super::*;
 
     fn reply(wall: u64, spent: u64) -> Result<Reply, String> {
-        Ok(Reply { wall: vec![wall], spent: vec![spent], cpu: Ok(0), thread_cpu: Ok(0) })
+        Ok(Reply {
+            wall: vec![wall],
+            spent: vec![spent],
+            cpu: Ok(0),
+            thread_cpu: Ok(0),
+            own: Vec::new(),
+        })
     }
 
     #[test]

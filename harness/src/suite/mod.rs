@@ -18,7 +18,20 @@ use crate::wire::Offer;
 pub(crate) trait Walk {
     /// The walk has reached a benchmark. `run` calls one case of it once.
     fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher));
+
+    /// As [`visit`](Walk::visit), for a benchmark whose set-up is its own: `enter` is only called when
+    /// the benchmark is to run, and calls what it is given with the body. Who can serves all samples
+    /// within one call of `enter`, so that the set-up is paid once.
+    fn visit_within(&mut self, offer: Offer, enter: &mut Enter<'_>) {
+        self.visit(offer, &mut |_case, bencher| enter(&mut |body| body(bencher)));
+    }
 }
+
+/// One sample of a benchmark.
+pub(crate) type Body<'b> = dyn FnMut(&mut Bencher) + 'b;
+
+/// Set-up of a benchmark, around the call of its argument with the body.
+pub(crate) type Enter<'e> = dyn FnMut(&mut dyn FnMut(&mut Body<'_>)) + 'e;
 
 /// What a suite function registers its benchmarks with.
 ///
@@ -34,7 +47,7 @@ pub(crate) struct Names(HashMap<String, u32>);
 
 impl Names {
     /// The id itself at first, then with `#2`, `#3` and so on.
-    fn unique(&mut self, id: &str) -> String {
+    pub(crate) fn unique(&mut self, id: &str) -> String {
         let mut count = self.0.get(id).copied().unwrap_or(0);
         loop {
             count += 1;
@@ -56,6 +69,18 @@ impl<'w> Suite<'w> {
     fn visit(&mut self, mut offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher)) {
         offer.id = self.names.unique(&offer.id);
         self.walk.visit(offer, run);
+    }
+
+    /// Registers a benchmark whose set-up only runs when it is measured, and then once for all its
+    /// samples: `enter` does the set-up and calls its argument with the benchmark.
+    #[doc(hidden)]
+    pub fn bench_within(
+        &mut self,
+        mut offer: Offer,
+        mut enter: impl FnMut(&mut dyn FnMut(&mut dyn FnMut(&mut Bencher))),
+    ) {
+        offer.id = self.names.unique(&offer.id);
+        self.walk.visit_within(offer, &mut |serve| enter(&mut |body| serve(body)));
     }
 
     /// Registers a body. Its results are consumed and dropped within the timed region.

@@ -12,6 +12,8 @@ use std::io::{self, BufRead, Read};
 
 use line::{Builder, Fields};
 
+use crate::axis::OwnReading;
+
 /// The protocol this version speaks. It only grows: a driver understands every older worker.
 pub const PROTOCOL: u32 = 1;
 
@@ -42,6 +44,8 @@ pub enum FromWorker {
         thread_cpu: Result<u64, String>,
         /// Live threads of the process after the batch, or why they are not known.
         threads: Result<u64, String>,
+        /// What the benchmark counted itself over all samples.
+        own: Vec<OwnReading>,
     },
     /// The answer to a batch whose benchmark panicked or used the API wrongly.
     Failed {
@@ -203,7 +207,7 @@ impl FromWorker {
                 .text("clock", &hello.clock)
                 .end(),
             FromWorker::Offer(offer) => encode_offer(offer),
-            FromWorker::Samples { iters, wall, spent, cpu, thread_cpu, threads } => {
+            FromWorker::Samples { iters, wall, spent, cpu, thread_cpu, threads, own } => {
                 Builder::new("samples")
                     .number("iters", *iters)
                     .numbers("wall", wall)
@@ -211,6 +215,7 @@ impl FromWorker {
                     .reading("cpu", cpu)
                     .reading("thread_cpu", thread_cpu)
                     .reading("threads", threads)
+                    .texts("own", &encode_own(own))
                     .end()
             }
             FromWorker::Failed { message } => Builder::new("failed").text("message", message).end(),
@@ -266,6 +271,28 @@ fn encode_offer(offer: &Offer) -> String {
     line.end()
 }
 
+/// Name, unit and value of each reading that is a number.
+fn encode_own(own: &[OwnReading]) -> Vec<String> {
+    own.iter()
+        .filter(|reading| reading.value.is_finite())
+        .flat_map(|reading| {
+            [reading.name.clone(), reading.unit.clone(), format!("{:?}", reading.value)]
+        })
+        .collect()
+}
+
+fn decode_own(parts: &[String]) -> Result<Vec<OwnReading>, String> {
+    let read = |part: &[String]| match part {
+        [name, unit, value] => {
+            let parsed = value.parse::<f64>().ok().filter(|value| value.is_finite());
+            let value = parsed.ok_or_else(|| format!("`own` has no value but `{value}`"))?;
+            Ok(OwnReading { name: name.clone(), unit: unit.clone(), value })
+        }
+        _ => Err("`own` is not made of name, unit and value".to_owned()),
+    };
+    parts.chunks(3).map(read).collect()
+}
+
 /// Kind, amount and unit; nothing for an amount that is no number.
 fn encode_throughput(throughput: Option<&Throughput>) -> Vec<String> {
     match throughput {
@@ -308,6 +335,7 @@ fn decode_worker(line: &[u8]) -> Result<FromWorker, String> {
                 cpu: fields.reading("cpu")?,
                 thread_cpu: fields.reading("thread_cpu")?,
                 threads: fields.reading("threads")?,
+                own: decode_own(&fields.texts("own")?)?,
             })
         }
         "failed" => Ok(FromWorker::Failed { message: fields.text("message")? }),

@@ -3,6 +3,7 @@
 
 use super::BuildNote;
 use crate::cargo::command::not_started;
+use crate::cargo::stand_in::Remarks;
 use crate::failure::{Exit, Failure};
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
@@ -55,6 +56,7 @@ pub(super) fn follow(
         forward(stderr, sender, Line::Text);
     }
     let mut log = Log::default();
+    let mut remarks = Remarks::default();
     let mut ended = false;
     loop {
         match receiver.recv_timeout(POLL) {
@@ -63,6 +65,8 @@ pub(super) fn follow(
                     on_note(note);
                 }
             }
+            // That the graph differs from the locked one is the very purpose of a stand-in.
+            Ok(Line::Text(line)) if remarks.is_about_stand_ins(&line) => {}
             Ok(Line::Text(line)) => {
                 log.push(&line);
                 on_note(BuildNote::Line(line));
@@ -84,17 +88,18 @@ pub(super) fn follow(
     Ok(if status.success() { Ended::Done } else { Ended::Failed(log.into_lines()) })
 }
 
-/// The last lines, and the first error even when it is older than those.
+/// The last lines, and the first error with its place even when it is older than those.
 #[derive(Default)]
 struct Log {
-    first_error: Option<String>,
+    first_error: Vec<String>,
     last: VecDeque<String>,
 }
 
 impl Log {
     fn push(&mut self, line: &str) {
-        if self.first_error.is_none() && line.starts_with("error") {
-            self.first_error = Some(line.to_owned());
+        let follows = self.first_error.len() == 1 && line.trim_start().starts_with("--> ");
+        if follows || (self.first_error.is_empty() && line.starts_with("error")) {
+            self.first_error.push(line.to_owned());
         }
         if self.last.len() == KEPT_LINES {
             self.last.pop_front();
@@ -103,8 +108,9 @@ impl Log {
     }
 
     fn into_lines(self) -> Vec<String> {
-        let older = self.first_error.filter(|line| !self.last.contains(line));
-        older.into_iter().chain(self.last).collect()
+        let last = self.last;
+        let older = self.first_error.into_iter().filter(|line| !last.contains(line));
+        older.collect::<Vec<_>>().into_iter().chain(last).collect()
     }
 }
 
