@@ -2,6 +2,7 @@
 //! every suite by fresh workers. It moves workers and trials together and tells a [`Sink`] what
 //! happened; it neither prints nor stores, and does not know which side is older.
 
+mod budget;
 mod settle;
 
 use std::cell::{Cell, RefCell};
@@ -17,12 +18,13 @@ use nbench_engine::{
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::interrupt;
 use crate::launch::{Luck, PAGE, Program, Starter, Worker, interrupted};
 use crate::layout::{Drawn, Standing, Supply, target_seed};
 use crate::place::Addresses;
 use crate::walk::{Arrival, autopsy, move_to};
+use budget::{FEWEST, fit_budget, shrink};
 use settle::settle;
 
 /// One bench target, built for every side.
@@ -323,75 +325,6 @@ fn expected_launches(lanes: &[Lane]) -> u64 {
         })
         .sum::<usize>() as u64
 }
-
-/// Makes launches fit: fewer rounds first, then fewer launches; returns seconds per launch of all.
-fn fit_budget(lanes: &mut [Lane], pilot: Duration, budget: Duration) -> Result<f64, Failure> {
-    let tasks = || lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks);
-    let (mut rounds, mut warm, mut slow) = (0.0f64, 0.0f64, 0.0f64);
-    let mut first = 0;
-    for task in tasks() {
-        let Some(counts) = task.trial.calibration() else { continue };
-        warm += counts.round_spent * counts.warmup_rounds as f64 / 1e9;
-        let spent = counts.round_spent * counts.rounds as f64 / 1e9;
-        if counts.slow {
-            slow += spent;
-        } else {
-            rounds += spent;
-        }
-        first = first.max(task.trial.span().0);
-    }
-    // A process start with its hello takes about 20 ms per side.
-    let starts =
-        0.02 * lanes.iter().map(|l| l.programs.len() * l.walks.len()).sum::<usize>() as f64;
-    let links: f64 = lanes.iter().map(Lane::seconds_of_layouts).sum();
-    let fixed = warm + slow + starts + links;
-    let left = budget.saturating_sub(pilot).as_secs_f64();
-    let cost = |share: f64| fixed + share * rounds;
-    let wanted = first.max(FEWEST) as f64;
-    if cost(1.0) * wanted <= left {
-        return Ok(cost(1.0));
-    }
-    // 80 rounds may shrink to 4: a twentieth.
-    let share = ((left / wanted - fixed) / rounds.max(1e-9)).clamp(0.05, 1.0);
-    if cost(share) * FEWEST as f64 > left {
-        let needed =
-            (pilot.as_secs_f64() + cost(0.05) * FEWEST as f64).max(1.1 * budget.as_secs_f64());
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("a budget of {:.1} s is too small for this suite", budget.as_secs_f64()),
-        )
-        .hint(format!(
-            "{FEWEST} launches of all selected benchmarks need about {needed:.1} s: raise `--budget`, or select fewer benchmarks with a filter"
-        )));
-    }
-    for lane in lanes.iter_mut() {
-        for task in lane.units.iter_mut().flat_map(|u| &mut u.tasks) {
-            if let Some(counts) = task.trial.calibration() {
-                let fewer = (counts.rounds as f64 * share).floor() as usize;
-                task.trial.limit_rounds(fewer);
-            }
-        }
-    }
-    Ok(cost(share))
-}
-
-/// Shortens launches when those still owed cost more than the time left: estimates of the pilot are
-/// rough, and what launches really take is known only after the first.
-fn shrink(lanes: &mut [Lane], left: f64, launch_cost: f64, owed: usize) {
-    let needed = launch_cost * owed as f64;
-    if needed <= left || needed <= 0.0 {
-        return;
-    }
-    for task in lanes.iter_mut().flat_map(|l| &mut l.units).flat_map(|u| &mut u.tasks) {
-        if let Some(counts) = task.trial.calibration() {
-            let fewer = (counts.rounds as f64 * left / needed).floor() as usize;
-            task.trial.limit_rounds(fewer);
-        }
-    }
-}
-
-/// The fewest launches that have a 95 % interval.
-const FEWEST: usize = 6;
 
 impl Lane {
     fn is_open(&self) -> bool {
@@ -699,8 +632,10 @@ impl Driver<'_> {
     fn fail(&mut self, lane: &mut Lane, unit: usize, side: Option<usize>, what: &str, tail: &str) {
         let Lane { package, target, units, .. } = lane;
         let unit = &mut units[unit];
-        let explaining =
-            unit.tasks.iter_mut().fold(false, |any, task| task.end_explaining() || any);
+        let mut explaining = false;
+        for task in &mut unit.tasks {
+            explaining |= task.end_explaining();
+        }
         if explaining {
             // Its result was complete before.
             return;

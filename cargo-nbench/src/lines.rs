@@ -119,6 +119,44 @@ pub struct Measurement {
     /// Work per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputLine>,
+    /// What the benchmark counts itself, such as allocations or a suite's own measurement.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnLine>,
+}
+
+/// A quantity that a benchmark counts itself, per operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct OwnLine {
+    /// What is counted.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Per operation, median over launches.
+    pub value: f64,
+}
+
+/// A quantity that both sides of a comparison count themselves, per operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct OwnChangeLine {
+    /// What is counted.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Of the reference, median over launches.
+    pub reference: f64,
+    /// Of the contender, median over launches.
+    pub contender: f64,
+    /// Change (fraction); `null` where one side counts nothing or launches lack values.
+    pub change: Option<f64>,
+    /// Lower bound of its interval, at the error of the look divided by the number of quantities.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// Why there is no change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
 }
 
 /// Work per operation.
@@ -198,6 +236,9 @@ pub struct Comparison {
     pub within_launch: Option<f64>,
     /// Estimated change of each launch (fraction), in launch order.
     pub launch_changes: Vec<f64>,
+    /// What both sides count themselves; no verdict depends on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnChangeLine>,
     /// Doubts and advice, in words.
     pub notes: Vec<String>,
 }

@@ -11,7 +11,7 @@ use nbench_templates::{AxisView, ComparedView, ComparisonView, Diagnostics, Laun
 
 use crate::date::utc;
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, Context, Line, Rev, Summary};
+use crate::lines::{Comparison, Context, Line, OwnChangeLine, Rev, Summary};
 use crate::record::now_ms;
 
 /// The axis beside wall time.
@@ -168,7 +168,7 @@ fn compared(line: &Comparison, trial: Option<&Compare>, contender: usize) -> Com
         threshold: line.threshold,
         times: line.reference_ns.zip(line.contender_ns),
         launches: launches.iter().map(|launch| launch_view(launch, contender)).collect(),
-        axes: axes.into_iter().collect(),
+        axes: axes.into_iter().chain(line.own.iter().map(own_axis)).collect(),
         diagnostics: Diagnostics {
             order_effect: line.order_effect,
             lag1: line.lag1,
@@ -183,6 +183,16 @@ fn compared(line: &Comparison, trial: Option<&Compare>, contender: usize) -> Com
         stop: line.stop.clone(),
         p_adjusted: line.p_adjusted,
         notes: line.notes.clone(),
+    }
+}
+
+fn own_axis(own: &OwnChangeLine) -> AxisView {
+    AxisView {
+        name: format!("{} ({})", own.name, own.unit),
+        change: match own.change {
+            Some(change) => Ok((change, own.low.zip(own.high))),
+            None => Err(own.unavailable.clone().unwrap_or_default()),
+        },
     }
 }
 

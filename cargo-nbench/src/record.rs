@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
+use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
 use nbench_engine::{Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, Verdict};
 use nbench_store::{
@@ -15,7 +16,9 @@ use nbench_store::{
 };
 
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, FailureLine, Line, Measurement, Rev, ThroughputLine};
+use crate::lines::{
+    Comparison, FailureLine, Line, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine,
+};
 use crate::revision::Revision;
 
 /// Who a stored value belongs to.
@@ -311,6 +314,11 @@ pub fn measurement_line(
         mean: estimate.mean,
         outliers: estimate.outliers.total(),
         throughput: throughput.map(throughput_line),
+        own: trial
+            .own()
+            .into_iter()
+            .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
+            .collect(),
     })
 }
 
@@ -441,7 +449,21 @@ pub fn comparison_line(
         between_launches: d.between_launches,
         within_launch: d.within_launch,
         launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
+        own: trial.own_changes(key.contender).into_iter().map(own_change_line).collect(),
         notes,
+    }
+}
+
+fn own_change_line(own: OwnChange) -> OwnChangeLine {
+    OwnChangeLine {
+        name: own.name,
+        unit: own.unit,
+        reference: own.reference,
+        contender: own.contender,
+        low: own.interval.map(|i| i.low),
+        high: own.interval.map(|i| i.high),
+        unavailable: own.change.as_ref().err().cloned(),
+        change: own.change.ok(),
     }
 }
 

@@ -4,7 +4,8 @@
 use nbench_templates::number::{duration, percent};
 
 use crate::lines::{
-    Comparison, FailureLine, Line, Measurement, NotMeasurable, Skipped, Summary, Unmatched,
+    Comparison, FailureLine, Line, Measurement, NotMeasurable, OwnChangeLine, Skipped, Summary,
+    Unmatched,
 };
 use crate::term::{Term, Tone};
 
@@ -82,9 +83,28 @@ fn measurement(term: &Term, m: &Measurement) -> String {
         duration(m.min),
         m.stop
     );
+    for own in &m.own {
+        text.push_str(&format!(
+            "\n  {}: {} {} an operation",
+            own.name,
+            number(own.value),
+            own.unit
+        ));
+    }
     text.push('\n');
     text.push_str(&term.paint(Tone::Faint, &detail));
     text
+}
+
+/// A count with as many digits as say something.
+fn number(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.3}")
+    }
 }
 
 /// Work per second.
@@ -134,6 +154,18 @@ fn comparison(term: &Term, c: &Comparison) -> String {
         _ => String::new(),
     };
     let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
+    for own in &c.own {
+        let change = match (own.change, own.low, own.high) {
+            (Some(change), Some(low), Some(high)) => {
+                format!("{}  [{} .. {}]", percent(change), percent(low), percent(high))
+            }
+            (Some(change), ..) => percent(change),
+            (None, ..) => own.unavailable.clone().unwrap_or_default(),
+        };
+        let (before, after) = (number(own.reference), number(own.contender));
+        let OwnChangeLine { name, unit, .. } = own;
+        text.push_str(&format!("\n{:13}{name}: {before} -> {after} {unit}  {change}", ""));
+    }
     if let Some(strip) = strip(c) {
         text.push_str(&format!("\n{:13}{strip}", ""));
     }

@@ -342,7 +342,8 @@ impl<'t> Session<'t> {
                     samples: samples.clone(),
                 };
                 self.recorder.measurement_launch(&key, &at.offer.tags, new, &row);
-                alone.accept(SingleLaunch { samples, spent }, &mut Silent);
+                let own = launch.own.get(subject).cloned().unwrap_or_default();
+                alone.accept(SingleLaunch { samples, spent, own }, &mut Silent);
             }
             let Some(line) = measurement_line(&key, &alone, at.offer.throughput.as_ref()) else {
                 continue;

@@ -1,10 +1,12 @@
 //! The one loop that takes samples: warm-up rounds, then rounds in schedule order, for any number
 //! of subjects. It does not know what is compared with what.
 
+use nbench::axis::OwnReading;
 use nbench::{Iters, Sample, Subject, SubjectError};
 
 use crate::calibrate::Calibration;
 use crate::observe::{Event, Observer};
+use crate::own::Tally;
 use crate::schedule::Schedule;
 
 /// One sample of every subject, taken next to each other.
@@ -25,6 +27,8 @@ pub struct Rounds {
     pub rounds: Vec<Round>,
     /// Nanoseconds spent on the launch, warm-up and set-up included.
     pub spent: f64,
+    /// What each subject counted itself, per operation over all rounds.
+    pub own: Vec<Vec<OwnReading>>,
 }
 
 /// Warms the subjects with the calibrated number of rounds and takes the rounds of one launch.
@@ -41,14 +45,19 @@ pub fn collect(
     observer: &mut dyn Observer,
 ) -> Result<Rounds, SubjectError> {
     let mut launch = Rounds::default();
+    let mut ignored = vec![Tally::default(); subjects.len()];
     for _ in 0..calibration.warmup_rounds {
-        take_round(subjects, calibration, warm_schedule.next_round(), &mut launch.spent)?;
+        let order = warm_schedule.next_round();
+        take_round(subjects, calibration, order, &mut launch.spent, &mut ignored)?;
     }
+    let mut own = vec![Tally::default(); subjects.len()];
     for taken in 1..=calibration.rounds {
-        let round = take_round(subjects, calibration, schedule.next_round(), &mut launch.spent)?;
+        let order = schedule.next_round();
+        let round = take_round(subjects, calibration, order, &mut launch.spent, &mut own)?;
         launch.rounds.push(round);
         observer.on(&Event::Round { name, taken, of: calibration.rounds });
     }
+    launch.own = own.into_iter().map(Tally::per_operation).collect();
     Ok(launch)
 }
 
@@ -65,20 +74,27 @@ pub fn collect_sequentially(
     let order: Vec<usize> = (0..count).map(|at| (first + at) % count.max(1)).collect();
     let blank =
         Round { order: order.clone(), per_operation: vec![0.0; count], cpu: vec![None; count] };
-    let mut launch = Rounds { rounds: vec![blank; calibration.rounds], spent: 0.0 };
+    let mut launch = Rounds {
+        rounds: vec![blank; calibration.rounds],
+        spent: 0.0,
+        own: vec![Vec::new(); count],
+    };
     for &index in &order {
         let iters = calibration.iters[index];
         for _ in 0..calibration.warmup_rounds {
             launch.spent += single(subjects[index], iters)?.spent.0 as f64;
         }
+        let mut own = Tally::default();
         for taken in 0..calibration.rounds {
             let sample = single(subjects[index], iters)?;
+            own.add(&sample.axes.own, iters as f64);
             launch.spent += sample.spent.0 as f64;
             let round = &mut launch.rounds[taken];
             round.per_operation[index] = sample.wall.0 as f64 / iters as f64;
             round.cpu[index] = sample.axes.cpu.value().map(|ns| ns / iters as f64);
             observer.on(&Event::Round { name, taken: taken + 1, of: calibration.rounds });
         }
+        launch.own[index] = own.per_operation();
     }
     Ok(launch)
 }
@@ -88,6 +104,7 @@ fn take_round(
     calibration: &Calibration,
     order: Vec<usize>,
     spent: &mut f64,
+    own: &mut [Tally],
 ) -> Result<Round, SubjectError> {
     let mut per_operation = vec![0.0; subjects.len()];
     let mut cpu = vec![None; subjects.len()];
@@ -96,6 +113,7 @@ fn take_round(
         let sample = single(subjects[index], iters)?;
         per_operation[index] = sample.wall.0 as f64 / iters as f64;
         cpu[index] = sample.axes.cpu.value().map(|ns| ns / iters as f64);
+        own[index].add(&sample.axes.own, iters as f64);
         *spent += sample.spent.0 as f64;
     }
     Ok(Round { order, per_operation, cpu })

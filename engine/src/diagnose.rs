@@ -133,7 +133,7 @@ mod tests {
             })
             .collect();
         let estimate = crate::paired::launch_estimate(&rounds, 1, 0.2);
-        PairedLaunch { rounds, estimates: vec![estimate] }
+        PairedLaunch { rounds, estimates: vec![estimate], own: Vec::new() }
     }
 
     #[test]

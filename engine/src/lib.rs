@@ -30,6 +30,7 @@ pub mod collect;
 pub mod diagnose;
 pub mod independent;
 pub mod observe;
+pub mod own;
 pub mod paired;
 pub mod plan;
 pub mod remote;

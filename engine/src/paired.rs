@@ -2,11 +2,13 @@
 //! launches allow. Subject 0 is the reference, the others are contenders; where they come from is
 //! not known here.
 
+use nbench::axis::OwnReading;
 use nbench::{Subject, SubjectError};
 
 use crate::calibrate::{Calibration, calibrate};
 use crate::collect::{Round, collect, collect_sequentially};
 use crate::observe::{Event, Observer};
+use crate::own::{self, OwnChange};
 use crate::plan::{IntervalMethod, Looks, Order, Plan};
 use crate::schedule::Schedule;
 use crate::stats;
@@ -162,6 +164,8 @@ pub struct PairedLaunch {
     /// Log-ratio estimate of each contender (index 0 is contender 1); `None` when no pair of the
     /// launch had two positive times.
     pub estimates: Vec<Option<f64>>,
+    /// What each subject counted itself, per operation; empty for nearly all benchmarks.
+    pub own: Vec<Vec<OwnReading>>,
 }
 
 /// One benchmark compared across subjects over several launches.
@@ -256,15 +260,24 @@ impl Compare {
                 collect_sequentially(subjects, calibration, first, &self.name, observer)?
             }
         };
-        Ok(self.accept(taken.rounds, observer))
+        Ok(self.take(taken.rounds, taken.own, observer))
     }
 
     /// Adds a launch whose rounds were taken elsewhere, for instance read back from a record.
     pub fn accept(&mut self, rounds: Vec<Round>, observer: &mut dyn Observer) -> &PairedLaunch {
+        self.take(rounds, Vec::new(), observer)
+    }
+
+    fn take(
+        &mut self,
+        rounds: Vec<Round>,
+        own: Vec<Vec<OwnReading>>,
+        observer: &mut dyn Observer,
+    ) -> &PairedLaunch {
         let estimates = (1..self.subjects)
             .map(|contender| launch_estimate(&rounds, contender, self.plan.trim))
             .collect();
-        self.launches.push(PairedLaunch { rounds, estimates });
+        self.launches.push(PairedLaunch { rounds, estimates, own });
         observer.on(&Event::Launch { name: &self.name, launches: self.launches.len() });
         self.look();
         &self.launches[self.launches.len() - 1]
@@ -430,6 +443,13 @@ impl Compare {
     /// Describes pairs and launches beyond the verdict.
     pub fn diagnostics(&self, contender: usize) -> crate::diagnose::Diagnostics {
         crate::diagnose::diagnose(&self.launches, contender, self.plan.trim)
+    }
+
+    /// What both the reference and a contender counted themselves, at the error of the judgement.
+    pub fn own_changes(&self, contender: usize) -> Vec<OwnChange> {
+        let judgement = self.judgement(contender);
+        let alpha = judgement.interval.map_or(1.0 - self.looks.confidence(), |i| i.level);
+        own::changes(&self.launches, contender, alpha)
     }
 
     /// Pairs so far, all launches together.

@@ -1,10 +1,12 @@
 //! Measuring one subject: launch medians, their median and its distribution-free interval. It does
 //! not compare; stored values of different runs are never subtracted here.
 
+use nbench::axis::OwnReading;
 use nbench::{Iters, Subject, SubjectError};
 
 use crate::calibrate::{Calibration, calibrate};
 use crate::observe::{Event, Observer};
+use crate::own::{self, Tally};
 use crate::plan::Plan;
 use crate::stats;
 use crate::stop::{Decision, StopReason};
@@ -16,6 +18,8 @@ pub struct SingleLaunch {
     pub samples: Vec<f64>,
     /// Nanoseconds spent, warm-up and set-up included.
     pub spent: f64,
+    /// What the benchmark counted itself, per operation; empty for nearly all.
+    pub own: Vec<OwnReading>,
 }
 
 /// What a measurement says.
@@ -89,7 +93,8 @@ impl Measure {
             return Err(SubjectError::protocol("a launch was asked for before its pilot"));
         };
         let iters = calibration.iters.first().copied().unwrap_or(1);
-        let mut launch = SingleLaunch { samples: Vec::new(), spent: 0.0 };
+        let mut launch = SingleLaunch { samples: Vec::new(), spent: 0.0, own: Vec::new() };
+        let mut own = Tally::default();
         // Warm-up and samples travel in windows: one round trip, consecutive samples. A window is
         // bounded so that an interrupt is seen soon.
         let window = window_size(calibration.round_spent);
@@ -102,6 +107,10 @@ impl Measure {
                     return Err(SubjectError::protocol("a batch was answered by no samples"));
                 }
                 taken += samples.len();
+                if let Some(last) = samples.last().filter(|_| keep) {
+                    // Readings of a benchmark's own cover the whole reply.
+                    own.add(&last.axes.own, (iters * samples.len() as u64) as f64);
+                }
                 for sample in samples {
                     launch.spent += sample.spent.0 as f64;
                     if keep {
@@ -113,6 +122,7 @@ impl Measure {
                 }
             }
         }
+        launch.own = own.per_operation();
         Ok(self.accept(launch, observer))
     }
 
@@ -132,6 +142,11 @@ impl Measure {
             }
         }
         &self.launches[count - 1]
+    }
+
+    /// What the benchmark counts itself, per operation: the median over launches.
+    pub fn own(&self) -> Vec<OwnReading> {
+        own::typical(self.launches.iter().map(|launch| launch.own.as_slice()))
     }
 
     /// Whether another launch is wanted.
@@ -276,7 +291,10 @@ mod tests {
     fn below_six_launches_there_is_no_interval() {
         let mut trial = Measure::new("x", Plan::default());
         for _ in 0..5 {
-            trial.accept(SingleLaunch { samples: vec![1.0, 2.0], spent: 3.0 }, &mut Silent);
+            trial.accept(
+                SingleLaunch { samples: vec![1.0, 2.0], spent: 3.0, own: Vec::new() },
+                &mut Silent,
+            );
         }
         assert_eq!(trial.estimate().unwrap().interval, None);
         assert_eq!(trial.decide(), Decision::More);
