@@ -208,3 +208,58 @@ fn a_patched_harness_is_stood_in_for_and_one_that_cannot_be_says_why() {
     list.complains(&["nothing can stand in for `criterion`", "own_idea", "hint:"]);
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
 }
+
+/// Counts instead of timing: `STEPS` for each iteration.
+const COUNTING: &str = r#"use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::{criterion_group, criterion_main, Criterion, Throughput};
+use std::cell::Cell;
+
+const STEPS: u64 = 3;
+thread_local!(static TAKEN: Cell<u64> = const { Cell::new(0) });
+
+struct Steps;
+
+impl ValueFormatter for Steps {
+    fn scale_values(&self, _: f64, _: &mut [f64]) -> &'static str { "steps" }
+    fn scale_throughputs(&self, _: f64, _: &Throughput, _: &mut [f64]) -> &'static str { "steps" }
+    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str { "steps" }
+}
+
+impl Measurement for Steps {
+    type Intermediate = u64;
+    type Value = u64;
+    fn start(&self) -> u64 { TAKEN.with(Cell::get) }
+    fn end(&self, from: u64) -> u64 { TAKEN.with(Cell::get) - from }
+    fn add(&self, a: &u64, b: &u64) -> u64 { a + b }
+    fn zero(&self) -> u64 { 0 }
+    fn to_f64(&self, value: &u64) -> f64 { *value as f64 }
+    fn formatter(&self) -> &dyn ValueFormatter { self }
+}
+
+fn work(c: &mut Criterion<Steps>) {
+    c.bench_function("walk", |b| {
+        b.iter(|| {
+            TAKEN.with(|taken| taken.set(taken.get() + STEPS));
+            subject_lib::spin()
+        });
+    });
+}
+
+criterion_group!(name = benches; config = Criterion::default().with_measurement(Steps); targets = work);
+criterion_main!(benches);
+"#;
+
+#[test]
+fn what_a_suite_counts_itself_is_reported_and_compared() {
+    let fixture = Fixture::existing(CRITERION, &[("work", COUNTING)]);
+    let output = fixture.nbench(&RUN).exits(0);
+    let own = &output.of_type("measurement")[0]["own"][0];
+    assert_eq!((own["name"].as_str(), own["unit"].as_str()), (Some("Steps"), Some("steps")));
+    assert_eq!(own["value"], 3.0);
+    fixture.edit("benches/work.rs", "STEPS: u64 = 3", "STEPS: u64 = 6");
+    fixture.commit("Two steps at once");
+    let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD"])).exits(0);
+    let own = &output.comparison("walk")["own"][0];
+    assert_eq!((&own["reference"], &own["contender"]), (&3.0.into(), &6.0.into()));
+    assert!((own["change"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{own}");
+}
