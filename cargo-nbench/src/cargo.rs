@@ -22,7 +22,7 @@ pub use kept_lock::KeptLock;
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 use stand_in::Injection;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
@@ -366,8 +366,42 @@ pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
             });
         }
     }
+    if selected.is_empty() && !options.workspace && options.packages.is_empty() {
+        selected.extend(elsewhere(workspace, &harnesses, options));
+    }
     selected.sort_by(|a, b| key(a).cmp(&key(b)));
     selected
+}
+
+/// The targets of members that cargo does not build by default, for a workspace that keeps its
+/// benchmarks in a package of their own.
+fn elsewhere(
+    workspace: &Workspace,
+    harnesses: &HashMap<PackageId, BTreeSet<String>>,
+    options: &BuildOptions,
+) -> Vec<Selected> {
+    let mut left_out = Vec::new();
+    for package in workspace.members() {
+        if harnesses.get(&package.id).is_none_or(BTreeSet::is_empty) {
+            continue;
+        }
+        let named = |name: &str| {
+            options.benches.is_empty() || options.benches.iter().any(|p| matches(p, name))
+        };
+        let own_main = reach::without_built_in_harness(package).unwrap_or_default();
+        let targets = package.targets.iter().filter(|t| t.kind.contains(&TargetKind::Bench));
+        left_out.extend(targets.filter(|t| own_main.contains(&t.name) && named(&t.name)).map(
+            |target| Selected::Skipped {
+                package: package.name.to_string(),
+                target: target.name.clone(),
+                reason: format!(
+                    "cargo does not build its package from here: add `-p {}`",
+                    package.name
+                ),
+            },
+        ));
+    }
+    left_out
 }
 
 fn key(selected: &Selected) -> (&str, &str) {

@@ -17,17 +17,25 @@ pub const FILE: &str = "nbench.toml";
 /// The workspace root that cargo would use, without resolving dependencies.
 ///
 /// # Errors
-/// When cargo finds no manifest.
+/// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }
     command.no_deps();
-    command.exec().map(|m| m.workspace_root.into_std_path_buf()).map_err(|error| {
-        Failure::new(Exit::Usage, format!("no cargo workspace found: {}", first_line(&error)))
-            .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
-    })
+    let metadata = command.exec().map_err(|error| no_workspace(&first_line(&error)))?;
+    Ok(metadata.workspace_root.into_std_path_buf())
+}
+
+/// Cargo may also fail where there is a workspace, and then another place is no help.
+fn no_workspace(reason: &str) -> Failure {
+    if reason.starts_with("could not find `Cargo.toml`") {
+        return Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
+            .hint("run this inside a cargo workspace, or name one with `--manifest-path`");
+    }
+    Failure::new(Exit::Usage, format!("cannot read the cargo workspace: {reason}"))
+        .hint("`cargo metadata` in the same directory shows the whole message")
 }
 
 fn first_line(error: &cargo_metadata::Error) -> String {
@@ -281,6 +289,18 @@ mod tests {
         assert!(!filter("parse/*", false).matches("json/parse/1"));
         assert!(filter("*1*1", false).matches("a1b1c1"));
         assert!(!filter("parse", true).matches("json/parse"));
+    }
+
+    #[test]
+    fn a_workspace_that_cannot_be_read_is_not_called_missing() {
+        let missing = no_workspace("could not find `Cargo.toml` in `/` or any parent directory");
+        assert!(missing.error.starts_with("no cargo workspace found: could not find"));
+        let broken = no_workspace("current package believes it's in a workspace when it's not:");
+        assert!(broken.error.starts_with("cannot read the cargo workspace: current package"));
+        assert_eq!(
+            broken.hint.as_deref(),
+            Some("`cargo metadata` in the same directory shows the whole message")
+        );
     }
 
     #[test]

@@ -70,6 +70,24 @@ fn chosen(root: &Path, options: &BuildOptions) -> Vec<String> {
 }
 
 #[test]
+fn benchmarks_of_other_members_are_named_where_there_are_none() {
+    let directory = workspace();
+    let through = directory.path().join("through");
+    assert_eq!(
+        chosen(&through, &options()),
+        [
+            "mine/foreign: cargo does not build its package from here: add `-p mine`",
+            "mine/good: cargo does not build its package from here: add `-p mine`",
+            "mine/needy: cargo does not build its package from here: add `-p mine`",
+        ]
+    );
+    let good = BuildOptions { benches: vec!["good".to_owned()], ..options() };
+    assert_eq!(chosen(&through, &good).len(), 1);
+    let through = BuildOptions { packages: vec!["through".to_owned()], ..options() };
+    assert!(chosen(directory.path(), &through).is_empty(), "it was what the user asked for");
+}
+
+#[test]
 fn every_target_is_chosen_or_has_a_reason() {
     let directory = workspace();
     let root = directory.path();

@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 
 /// Checks out every submodule of `tree`, and theirs. `modules` holds the git
 /// directories that `git submodule` keeps, `user` is the user's working tree.
+/// One that the user has not got stays empty, as it is there: perhaps no
+/// benchmark needs it.
 ///
 /// # Errors
 ///
-/// A usage failure with the command that helps, when the user has not got the
-/// submodule or not the commit that is needed of it.
+/// A usage failure with the command that helps, when the user has the submodule
+/// but not the commit that is needed of it.
 pub(super) fn update(tree: &Path, modules: &Path, user: &Path) -> Result<(), Failure> {
     if !tree.join(".gitmodules").is_file() {
         return Ok(());
@@ -31,11 +33,7 @@ pub(super) fn update(tree: &Path, modules: &Path, user: &Path) -> Result<(), Fai
         } else if used.join(".git").exists() {
             &used
         } else {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("the submodule `{}` is not initialised", path.display()),
-            )
-            .hint("run `git submodule update --init --recursive`"));
+            continue;
         };
         let destination = tree.join(&path);
         if check_out(&destination, &commit).is_err() {
