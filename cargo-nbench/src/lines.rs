@@ -119,6 +119,9 @@ pub struct Measurement {
     /// Work per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputLine>,
+    /// Remarks on how it was measured; absent when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Work per operation.

@@ -84,6 +84,9 @@ fn measurement(term: &Term, m: &Measurement) -> String {
     );
     text.push('\n');
     text.push_str(&term.paint(Tone::Faint, &detail));
+    for note in &m.notes {
+        text.push_str(&format!("\n  {}", term.paint(Tone::Doubt, &format!("note: {note}"))));
+    }
     text
 }
 
