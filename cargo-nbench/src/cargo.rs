@@ -278,9 +278,12 @@ pub fn load_as_it_is(
     Ok(Workspace { as_it_is: true, ..workspace(context, options, metadata, nothing) })
 }
 
+/// What cargo could not resolve, as precisely as it says.
 fn first_error(message: &str) -> String {
-    let line = message.lines().find_map(|line| line.split_once("error: ").map(|(_, rest)| rest));
-    line.unwrap_or(message).trim().to_owned()
+    // Versions may be listed at length before the conflict itself.
+    let conflict = message.lines().find(|line| line.starts_with("package `"));
+    let error = || message.lines().find_map(|line| Some(line.split_once("error: ")?.1));
+    conflict.or_else(error).unwrap_or(message).trim().to_owned()
 }
 
 fn metadata(

@@ -9,7 +9,7 @@ mod seed;
 mod submodule;
 mod tree;
 
-pub use disk::{cache_root, clean};
+pub use disk::{STAND_INS, cache_root, clean};
 pub use seed::{seed_lock_files, seed_target};
 
 use crate::failure::{Exit, Failure};

@@ -136,7 +136,7 @@ impl StandIn {
         let proc_macro = if self.proc_macro { "proc-macro = true\n" } else { "" };
         let rest = (self.manifest)(release);
         format!(
-            "[package]\nname = \"{package}\"\nversion = \"{version}\"\nedition = \"2021\"\n\
+            "[package]\nname = \"{package}\"\nversion = \"{version}\"\nedition = \"2021\"\nrust-version = \"1.81\"\n\
              description = \"Stands in for {package} {version}, by cargo-nbench.\"\npublish = false\n\
              autobins = false\nautoexamples = false\nautotests = false\nautobenches = false\n\n\
              [lib]\nname = \"{lib}\"\n{proc_macro}test = false\ndoctest = false\nbench = false\n\n\

@@ -77,6 +77,10 @@ fn message<T>(result: Result<T, Fault<'_, String>>) -> String {
     }
 }
 
+fn refusal(result: Result<Options<'_, String>, Fault<'_, String>>) -> String {
+    message(result)
+}
+
 const FUNCTION: &str = "fn f<T, const N: usize>(bencher: Bencher, n: usize) {}";
 
 fn with_options<R>(
@@ -154,7 +158,7 @@ fn faults_name_the_token() {
         ("types = u8", "types: expected a list of types for 'bench' option 'types'"),
         ("counters = c", "counters: expected a list of counters for 'bench' option 'counters'"),
     ] {
-        assert_eq!(with_options(given, message), expected, "{given}");
+        assert_eq!(with_options(given, refusal), expected, "{given}");
     }
     let (item, tokens) = (lex("fn f() {}"), lex("args = [1]"));
     let plain = function(&item).ok().unwrap();

@@ -181,3 +181,30 @@ fn renamed_benchmarks_are_paired_by_their_alias() {
     assert!(points.len() >= 2, "{}", history.stdout);
     assert!(!history.stdout.contains("\"spin\""), "{}", history.stdout);
 }
+
+#[test]
+fn a_patched_harness_is_stood_in_for_and_one_that_cannot_be_says_why() {
+    let fixture = Fixture::existing(CRITERION, &[("work", WORK)]);
+    for file in ["Cargo.toml", "src/lib.rs"] {
+        fixture.write(&format!("fork/{file}"), &fixture.read(&format!("vendor/criterion/{file}")));
+    }
+    let manifest = fixture.read("Cargo.toml");
+    let patch = "\n[patch.crates-io]\ncriterion = { path = \"fork\" }\n";
+    fixture.write("Cargo.toml", &format!("{manifest}{patch}"));
+    fixture.cargo(&["generate-lockfile"]).exits(0);
+    fixture.commit("A fork of the harness");
+    let before = fixture.snapshot();
+    let list = fixture.nbench(&["list"]).exits(0);
+    assert!(list.stdout.contains("tables/sum"), "{}", list.stdout);
+    assert!(list.stderr.contains("(stand-in)"), "{}", list.stderr);
+    assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
+
+    // A feature that no version of the harness has had.
+    fixture.edit("fork/Cargo.toml", "html_reports = []", "html_reports = []\nown_idea = []");
+    fixture
+        .write("Cargo.toml", &format!("{}{patch}", manifest.replace("html_reports", "own_idea")));
+    let before = fixture.snapshot();
+    let list = fixture.nbench(&["list"]).exits(5);
+    list.complains(&["nothing can stand in for `criterion`", "own_idea", "hint:"]);
+    assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
+}

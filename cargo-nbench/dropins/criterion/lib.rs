@@ -10,6 +10,7 @@ mod bencher;
 mod connect;
 #[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod local;
+#[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod probe;
 #[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod session;
@@ -30,9 +31,10 @@ pub use crate::api::profiler;
 
 pub use crate::api::async_bencher::AsyncBencher;
 pub use crate::api::bencher::Bencher;
+#[cfg(since_0_5)]
+pub use crate::api::config::BenchmarkFilter;
 pub use crate::api::config::{
-    AxisScale, Baseline, BatchSize, BenchmarkFilter, PlotConfiguration, PlottingBackend,
-    SamplingMode, Throughput,
+    AxisScale, Baseline, BatchSize, PlotConfiguration, PlottingBackend, SamplingMode, Throughput,
 };
 pub use crate::api::criterion::Criterion;
 pub use crate::api::group::{BenchmarkGroup, BenchmarkId};

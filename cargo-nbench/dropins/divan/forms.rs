@@ -131,7 +131,7 @@ where
         if threads == 1 {
             return self.bench_local_values(benched);
         }
-        let (gen_input, chunk) = (self.config.gen_input, self.context.chunk);
+        let (gen_input, chunk) = (self.config.gen_input, chunk::<I>(self.context.chunk));
         (self.context.serve)(&mut |sample| {
             threaded::sample(sample, threads, chunk, &gen_input, &|inputs: &mut Vec<I>| {
                 threaded::values(inputs, &benched)
@@ -144,9 +144,9 @@ where
     where
         B: FnMut(I) -> O,
     {
-        let (mut gen_input, chunk) = (self.config.gen_input, self.context.chunk);
+        let (mut gen_input, chunk) = (self.config.gen_input, chunk::<I>(self.context.chunk));
         (self.context.serve)(&mut |sample| {
-            chunked(sample.with_setup(&mut gen_input), chunk).iter(&mut benched);
+            sample.with_setup(&mut gen_input).chunk(chunk).iter(&mut benched);
         });
     }
 
@@ -160,7 +160,7 @@ where
         if threads == 1 {
             return self.bench_local_refs(benched);
         }
-        let (gen_input, chunk) = (self.config.gen_input, self.context.chunk);
+        let (gen_input, chunk) = (self.config.gen_input, chunk::<I>(self.context.chunk));
         (self.context.serve)(&mut |sample| {
             threaded::sample(sample, threads, chunk, &gen_input, &|inputs: &mut Vec<I>| {
                 threaded::refs(inputs, &benched)
@@ -173,9 +173,9 @@ where
     where
         B: FnMut(&mut I) -> O,
     {
-        let (mut gen_input, chunk) = (self.config.gen_input, self.context.chunk);
+        let (mut gen_input, chunk) = (self.config.gen_input, chunk::<I>(self.context.chunk));
         (self.context.serve)(&mut |sample| {
-            let with_setup = chunked(sample.with_setup(&mut gen_input), chunk);
+            let with_setup = sample.with_setup(&mut gen_input).chunk(chunk);
             if needs_drop::<O>() {
                 with_setup.iter_ref_drop_outside(&mut benched);
             } else {
@@ -185,12 +185,17 @@ where
     }
 }
 
-fn chunked<'b, I, S: FnMut() -> I>(
-    with_setup: bencher::WithSetup<'b, I, S>,
-    chunk: Option<u64>,
-) -> bencher::WithSetup<'b, I, S> {
-    match chunk {
-        Some(inputs) => with_setup.chunk(inputs),
-        None => with_setup,
-    }
+/// How many inputs are prepared before the clock starts. They should be in the cache as they are where
+/// few iterations make a sample, and yet hide what reading the clock costs. The number follows from the
+/// type alone, so that two builds of one suite agree: inputs that own memory elsewhere are taken to be
+/// large, the others are as large as they look.
+pub(crate) fn chunk<I>(given: Option<u64>) -> u64 {
+    const OWNING: u64 = 8;
+    const MOST: usize = 1024;
+    const MEMORY: usize = 16 << 10;
+    given.unwrap_or_else(|| match size_of::<I>() {
+        _ if needs_drop::<I>() => OWNING,
+        0 => MOST as u64,
+        size => (MEMORY / size).clamp(1, MOST) as u64,
+    })
 }

@@ -12,20 +12,17 @@ use crate::probe::alloc;
 use crate::probe::rusage::CpuTimes;
 use crate::subject::Nanos;
 
-/// How many inputs each thread prepares at a time, unless the suite says so.
-const CHUNK: u64 = 64;
-
 type Panic = Box<dyn Any + Send>;
 
 /// Takes one sample. `part` times the inputs that a thread has prepared.
 pub(crate) fn sample<I>(
     sample: &mut bencher::Bencher,
     threads: usize,
-    chunk: Option<u64>,
+    chunk: u64,
     gen_input: &(impl Fn() -> I + Sync),
     part: &(impl Fn(&mut Vec<I>) -> Nanos + Sync),
 ) {
-    let chunk = chunk.unwrap_or(CHUNK).max(1);
+    let chunk = chunk.max(1);
     let barrier = &Barrier::new(threads);
     sample.iter_custom(|iters| {
         let run = || run(iters, chunk, barrier, gen_input, part);

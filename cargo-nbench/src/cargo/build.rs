@@ -513,6 +513,11 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|t| format!("-p {} --bench {}", t.package, t.target))
         .into_iter()
         .collect();
+    if first_error(log).contains("is not supported by the following package") {
+        return Failure::new(Exit::Build, error).hint(
+            "`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does",
+        );
+    }
     Failure::new(Exit::Build, error).hint(format!(
         "`cargo bench --no-run {}` tells whether it builds without nbench",
         flags.join(" ")

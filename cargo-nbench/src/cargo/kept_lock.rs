@@ -14,6 +14,7 @@ pub struct KeptLock {
     /// Where the lock file of a workspace without one is kept from run to run, so that all of them
     /// use the same dependencies.
     aside: PathBuf,
+    is_good: bool,
 }
 
 impl KeptLock {
@@ -36,7 +37,12 @@ impl KeptLock {
         if before.is_none() && aside.is_file() {
             let _ = fs::copy(&aside, &path);
         }
-        Self { path, before, aside }
+        Self { path, before, aside, is_good: false }
+    }
+
+    /// Ends with a lock file that something was built from, and that is worth another use.
+    pub fn end(mut self) {
+        self.is_good = true;
     }
 }
 
@@ -54,11 +60,15 @@ impl Drop for KeptLock {
                 }
             }
             None => {
-                if let (Some(text), Some(directory)) = (now, self.aside.parent()) {
+                if let (Some(text), Some(directory), true) =
+                    (now, self.aside.parent(), self.is_good)
+                {
                     let _ = fs::create_dir_all(directory);
                     let _ = fs::write(&self.aside, text);
-                    let _ = fs::remove_file(&self.path);
+                } else {
+                    let _ = fs::remove_file(&self.aside);
                 }
+                let _ = fs::remove_file(&self.path);
             }
         }
     }
@@ -75,12 +85,13 @@ mod tests {
         let (path, aside) = (directory.path().join("lock"), directory.path().join("own/lock"));
         let kept = KeptLock::at(path.clone(), aside.clone());
         fs::write(&path, "resolved").unwrap();
-        drop(kept);
+        kept.end();
         assert!(!path.exists());
-        let kept = KeptLock::at(path.clone(), aside);
+        let kept = KeptLock::at(path.clone(), aside.clone());
         assert_eq!(fs::read_to_string(&path).unwrap(), "resolved");
+        // A failure may be the fault of what was resolved.
         drop(kept);
-        assert!(!path.exists());
+        assert!(!path.exists() && !aside.exists());
     }
 
     #[test]

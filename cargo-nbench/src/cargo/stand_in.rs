@@ -3,7 +3,7 @@
 
 use super::BuildOptions;
 use super::command::{self, BuildContext};
-use crate::checkout::cache_root;
+use crate::checkout::{STAND_INS, cache_root};
 use crate::dropin;
 use crate::failure::Failure;
 use cargo_metadata::Metadata;
@@ -12,9 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
-
-/// Directory of all stand-ins in the cache.
-const DIRECTORY: &str = "stand-ins";
 
 /// A harness that a workspace uses, as its lock file or its graph names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,7 +157,7 @@ fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
         }
     }
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let directory = cache_root()?.join(DIRECTORY).join(digest);
+    let directory = cache_root()?.join(STAND_INS).join(digest);
     let root = dropin::materialise(&directory, &wanted.package, &wanted.version)?;
     Ok(StandIn { package: wanted.package.clone(), root })
 }

@@ -57,6 +57,9 @@ fn size_failure(value: &str) -> Failure {
         .hint("20 GB are NBENCH_CACHE_SIZE=20000000000")
 }
 
+/// Directory of what is built in place of other harnesses, for all repositories.
+pub const STAND_INS: &str = "stand-ins";
+
 /// Tells backup programs that everything here can be made again.
 pub(super) fn mark_as_cache(cache: &Path) {
     let tag = cache.join("CACHEDIR.TAG");
@@ -84,14 +87,22 @@ pub(super) fn clean_in(cache: &Path, repository: Option<&Repository>) -> u64 {
     if let Some(repository) = repository {
         admin::recover(repository.common_dir());
     }
-    slots(cache)
+    let mut freed = 0;
+    if only.is_none() {
+        let stand_ins = cache.join(STAND_INS);
+        let bytes = size(&stand_ins);
+        if fs::remove_dir_all(&stand_ins).is_ok() {
+            freed += bytes;
+        }
+    }
+    let slots = slots(cache)
         .into_iter()
         .filter(|slot| {
             let owner = slot.parent().and_then(Path::file_name);
             only.as_ref().is_none_or(|only| owner.is_some_and(|owner| owner == only.as_str()))
         })
-        .filter_map(|slot| delete(&slot))
-        .sum()
+        .filter_map(|slot| delete(&slot));
+    freed + slots.sum::<u64>()
 }
 
 /// Deletes the checkouts that were not used for longest until the rest fits.

@@ -25,7 +25,9 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let workspace = load(here, &options)?;
     let context = workspace.in_place(here, &options);
     let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
-    drop(kept);
+    if let Some(kept) = kept {
+        kept.end();
+    }
     for line in built.remarks("@tree") {
         report::print(term, &line);
     }

@@ -47,7 +47,9 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
 
     let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
-    drop(kept);
+    if let Some(kept) = kept {
+        kept.end();
+    }
     let revision = measured_revision(here)?;
     let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);

@@ -64,6 +64,7 @@ fn options(release: Release, codspeed: bool) -> Vec<(&'static str, bool)> {
     vec![
         ("before_0_4", release < (0, 4)),
         ("since_0_4", release >= (0, 4)),
+        ("since_0_5", release >= (0, 5)),
         ("since_0_7", release >= (0, 7)),
         ("since_0_8", release >= (0, 8)),
         ("is_codspeed", codspeed),

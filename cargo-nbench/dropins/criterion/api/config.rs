@@ -148,6 +148,7 @@ impl PlotConfiguration {
     }
 }
 
+#[cfg(since_0_5)]
 /// Which benchmarks are to run. Whoever walks the suite decides that.
 #[derive(Clone, Debug)]
 pub enum BenchmarkFilter {

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::bencher::Bencher;
-use super::config::{BenchmarkFilter, PlottingBackend};
+#[cfg(since_0_5)]
+use super::config::BenchmarkFilter;
+use super::config::PlottingBackend;
 use super::group::{BenchmarkGroup, BenchmarkId};
 use super::measurement::{Measurement, WallTime};
 use super::profiler::Profiler;
@@ -125,6 +127,7 @@ impl<M: Measurement> Criterion<M> {
         self
     }
 
+    #[cfg(since_0_5)]
     /// Accepted and ignored.
     #[must_use]
     pub fn with_benchmark_filter(self, _filter: BenchmarkFilter) -> Criterion<M> {

@@ -12,6 +12,8 @@ use super::measurement::{Measurement, WallTime};
 
 type Routine<T, M> = (String, Box<dyn FnMut(&mut Bencher<'_, M>, &T)>);
 
+type ThroughputOf<T> = Box<dyn Fn(&T) -> Throughput>;
+
 /// A named function for [`Criterion::bench_functions`].
 pub struct Fun<I: Debug, M: Measurement + 'static = WallTime> {
     routine: Routine<I, M>,
@@ -43,7 +45,7 @@ pub struct Benchmark<M: Measurement = WallTime> {
 pub struct ParameterizedBenchmark<T: Debug, M: Measurement = WallTime> {
     values: Vec<T>,
     routines: Vec<Routine<T, M>>,
-    throughput: Option<Box<dyn Fn(&T) -> Throughput>>,
+    throughput: Option<ThroughputOf<T>>,
 }
 
 macro_rules! ignored {
