@@ -503,7 +503,8 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
         .collect();
     let log = targets.first().map(|target| target.log.as_slice()).unwrap_or_default();
-    let mut error = format!("cannot build {}: {}", named.join(" and "), first_error(log));
+    let first = targets.first().map(|target| target.error.as_str()).unwrap_or_default();
+    let mut error = format!("cannot build {}: {first}", named.join(" and "));
     for line in log {
         error.push('\n');
         error.push_str(line);
@@ -513,7 +514,7 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|t| format!("-p {} --bench {}", t.package, t.target))
         .into_iter()
         .collect();
-    if first_error(log).contains("is not supported by the following package") {
+    if first.contains("is not supported by the following package") {
         return Failure::new(Exit::Build, error).hint(
             "`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does",
         );
