@@ -100,7 +100,10 @@ fn list(driver: &Driver, executable: &Path) -> Result<(Release, Vec<Identity>), 
             Message::Skipping(identity) => found.push(identity),
             Message::GroupFinished => run.proceed()?,
             Message::Beginning(identity) => return Err(deaf(&identity)),
-            Message::Measured { .. } | Message::Unit(_) | Message::Other => {}
+            Message::Started { .. }
+            | Message::Measured { .. }
+            | Message::Unit(_)
+            | Message::Other => {}
         }
     }
     match run.end()? {
@@ -164,13 +167,34 @@ fn offer(
 
 /// One run of a benchmark by criterion: nanoseconds of one iteration.
 fn block(driver: &Driver, executable: &Path, asked: &Asked<'_>) -> Result<f64, Trouble> {
-    let words = arguments::block(asked.release, asked.id);
+    match attempt(driver, executable, asked, false)? {
+        Some(each) => Ok(each),
+        None => attempt(driver, executable, asked, true)?
+            .ok_or_else(|| Trouble::Failed("criterion does not begin to measure it".to_owned())),
+    }
+}
+
+/// A block with the usual number of samples, or the fewest; nothing when these would take too long.
+fn attempt(
+    driver: &Driver,
+    executable: &Path,
+    asked: &Asked<'_>,
+    fewest: bool,
+) -> Result<Option<f64>, Trouble> {
+    let words = arguments::block(asked.release, asked.id, fewest);
     let is_gone = || driver.is_gone();
     let mut run = Run::start(executable, &words, &is_gone)?;
     let mut before = asked.earlier;
     while let Some(message) = run.message()? {
         match message {
             Message::Beginning(identity) if identity.id != asked.id => return Err(deaf(&identity)),
+            Message::Started { estimate, samples }
+                if !fewest
+                    && samples > u64::from(arguments::FEWEST)
+                    && estimate > arguments::longest(asked.release) =>
+            {
+                return Ok(None);
+            }
             Message::Measured { .. } if before > 0 => {
                 before -= 1;
                 run.proceed()?;
@@ -184,10 +208,15 @@ fn block(driver: &Driver, executable: &Path, asked: &Asked<'_>) -> Result<f64, T
                 }
                 // Nothing behind it is wanted: dropping the run ends the process.
                 return median_of(&iters, &times)
+                    .map(Some)
                     .ok_or_else(|| Trouble::Failed("criterion sent no usable times".to_owned()));
             }
             Message::GroupFinished => run.proceed()?,
-            Message::Beginning(_) | Message::Skipping(_) | Message::Unit(_) | Message::Other => {}
+            Message::Beginning(_)
+            | Message::Skipping(_)
+            | Message::Started { .. }
+            | Message::Unit(_)
+            | Message::Other => {}
         }
     }
     let end = run.end()?.unwrap_or_else(|| "the process ended".to_owned());

@@ -109,10 +109,11 @@ fn a_revision_that_cannot_go_the_same_way_is_told() {
 
 #[test]
 fn the_own_runner_can_be_asked_for() {
-    let fixture = fixture(&[("work", PLAIN)]);
-    let output = fixture.nbench(&with(&RUN, &["--criterion-runner", "sum"])).exits(0);
+    let slow = PLAIN.replace("\"spin\"", "\"slow\"");
+    let fixture = fixture(&[("work", PLAIN), ("slow", &slow)]);
+    let output = fixture.nbench(&with(&RUN, &["--criterion-runner", "s*"])).exits(0);
     assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (own runner)");
-    assert_eq!(output.named("measurement"), ["tables/sum (all)"]);
+    assert_eq!(output.named("measurement"), ["slow", "spin"]);
     let words = ["ab", "--criterion-runner", "--overlay-benches"];
     fixture.nbench(&words).exits(2).complains(&["cannot be used with"]);
 }

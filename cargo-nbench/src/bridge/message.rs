@@ -38,6 +38,13 @@ pub(super) enum Message {
     Skipping(Identity),
     /// A group has ended; the executable waits for an answer.
     GroupFinished,
+    /// A benchmark is warm, and measuring it begins.
+    Started {
+        /// How long that will take, in nanoseconds.
+        estimate: f64,
+        /// Samples to come.
+        samples: u64,
+    },
     /// A benchmark is measured; the executable waits for an answer.
     Measured {
         /// Iterations of each sample.
@@ -102,6 +109,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Message, String> {
         "BeginningBenchmark" => identity(fields).map(Message::Beginning).map_err(in_message),
         "SkippingBenchmark" => identity(fields).map(Message::Skipping).map_err(in_message),
         "FinishedBenchmarkGroup" => Ok(Message::GroupFinished),
+        "MeasurementStart" => started(fields).map_err(in_message),
         "MeasurementComplete" => measured(fields).map_err(in_message),
         "ScaledValues" => match field(fields, "unit") {
             Some(Value::Text(unit)) => Ok(Message::Unit(unit.clone())),
@@ -135,29 +143,41 @@ fn identity(fields: &Value) -> Result<Identity, String> {
 
 /// The first amount of a kind that we know.
 fn throughput(list: &Value) -> Option<Throughput> {
-    let amount = |value: &Value| u64::try_from(value.as_integer()?).ok();
     list.as_array()?.iter().find_map(|one| {
         let [(kind, value)] = one.as_map()?.as_slice() else { return None };
         match kind.as_text()? {
-            "Bytes" | "BytesDecimal" => amount(value).map(Throughput::Bytes),
-            "Elements" => amount(value).map(Throughput::Elements),
+            "Bytes" | "BytesDecimal" => whole(value).map(Throughput::Bytes),
+            "Elements" => whole(value).map(Throughput::Elements),
             "ElementsAndBytes" => {
-                field(value, "elements").and_then(amount).map(Throughput::Elements)
+                field(value, "elements").and_then(whole).map(Throughput::Elements)
             }
             _ => None,
         }
     })
 }
 
+fn started(fields: &Value) -> Result<Message, String> {
+    let estimate = field(fields, "estimate_ns").and_then(number).ok_or("no `estimate_ns`")?;
+    let samples = field(fields, "sample_count").and_then(whole).ok_or("no `sample_count`")?;
+    Ok(Message::Started { estimate, samples })
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        Value::Integer(number) => Some(i128::from(*number) as f64),
+        _ => None,
+    }
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    u64::try_from(value.as_integer()?).ok()
+}
+
 fn measured(fields: &Value) -> Result<Message, String> {
     let numbers = |name: &str| -> Result<Vec<f64>, String> {
         let list = field(fields, name).and_then(Value::as_array);
         let list = list.ok_or_else(|| format!("no list `{name}`"))?;
-        let number = |value: &Value| match value {
-            Value::Float(number) => Some(*number),
-            Value::Integer(number) => Some(i128::from(*number) as f64),
-            _ => None,
-        };
         let list: Option<Vec<f64>> = list.iter().map(number).collect();
         list.ok_or_else(|| format!("`{name}` has something that is not a number"))
     };

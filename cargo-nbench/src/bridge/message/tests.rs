@@ -28,7 +28,8 @@ fn messages_of_real_releases_are_understood() {
     assert_eq!(golden(golden::SKIPPING_0_8), Message::Skipping(named("u64[0]/std::fmt", None)));
     let of_720_bytes = Some(Throughput::Bytes(720));
     assert_eq!(golden(golden::BEGINNING_0_3), Message::Beginning(named("req/req", of_720_bytes)));
-    assert_eq!(golden(golden::STARTED_0_8), Message::Other);
+    let started = Message::Started { estimate: 200_000_592.946_853_4, samples: 10 };
+    assert_eq!(golden(golden::STARTED_0_8), started);
     assert_eq!(golden(golden::GROUP_0_8), Message::GroupFinished);
     assert_eq!(golden(golden::UNIT_0_8), Message::Unit("ns".to_owned()));
 }
