@@ -15,6 +15,8 @@ mod interrupt;
 mod layout;
 #[path = "e2e/measure.rs"]
 mod measure;
+#[path = "e2e/own_runner.rs"]
+mod own_runner;
 #[path = "e2e/page.rs"]
 mod page;
 #[path = "e2e/refusal.rs"]

@@ -107,6 +107,10 @@ pub struct BuildArgs {
     /// Directory for build artefacts (`run` and `list`; `ab` keeps one per revision).
     #[arg(long, value_name = "DIR")]
     pub target_dir: Option<PathBuf>,
+    /// Measure criterion suites with criterion's own runner, in blocks that pair more weakly, instead
+    /// of with what stands in for criterion.
+    #[arg(long)]
+    pub criterion_runner: bool,
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
@@ -230,7 +234,7 @@ pub struct AbArgs {
     pub tag: Vec<String>,
     /// Measure today's benchmarks against every revision's library, also where they did not exist
     /// yet.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "criterion_runner")]
     pub overlay_benches: bool,
     /// Measure even if both sides are the same code.
     #[arg(long)]

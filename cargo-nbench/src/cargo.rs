@@ -11,8 +11,8 @@ mod reach;
 mod stand_in;
 
 pub use build::{
-    BuildNote, BuiltTarget, Executable, FailedTarget, ProfileSummary, STAND_IN, build, build_each,
-    failure,
+    BuildNote, BuiltTarget, Executable, FailedTarget, OWN_RUNNER, ProfileSummary, STAND_IN, build,
+    build_each, failure,
 };
 pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
@@ -52,6 +52,8 @@ pub struct BuildOptions {
     pub target: Option<String>,
     /// `--target-dir`, unless the context has one.
     pub target_dir: Option<PathBuf>,
+    /// Whether criterion suites are measured with their own runner: they are built as they are.
+    pub criterion_runner: bool,
     /// `--manifest-path`.
     pub manifest_path: Option<PathBuf>,
     /// `--locked`.
@@ -125,6 +127,8 @@ pub struct Workspace {
     manifest: Option<PathBuf>,
     /// What stands in for harnesses that are not ours.
     injection: Injection,
+    /// Whether real harnesses are wanted, and nothing stands in for them.
+    as_it_is: bool,
 }
 
 impl Workspace {
@@ -144,6 +148,15 @@ impl Workspace {
         let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
         let target = std::path::absolute(target.join(OWN_TARGET)).ok();
         BuildContext { cap_lints: true, target_dir: target, ..BuildContext::new(dir) }
+    }
+
+    /// Whether a target can reach criterion, under whatever name, real or not.
+    #[must_use]
+    pub fn reaches_criterion(&self, target: &BenchTarget) -> bool {
+        reach::harnesses(&self.metadata)
+            .into_iter()
+            .filter(|(package, _)| package.repr == target.package_id)
+            .any(|(_, names)| names.iter().any(|name| reach::is_criterion(name)))
     }
 
     /// A package of the graph, member or dependency.
@@ -251,6 +264,20 @@ pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Wor
     Ok(workspace(context, options, metadata, refused))
 }
 
+/// Like [`load_in`] with real harnesses.
+///
+/// # Errors
+///
+/// As for [`load`].
+pub fn load_as_it_is(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+) -> Result<Workspace, Failure> {
+    let nothing = Injection::default();
+    let metadata = metadata(context, options, &nothing)?;
+    Ok(Workspace { as_it_is: true, ..workspace(context, options, metadata, nothing) })
+}
+
 /// What cargo could not resolve, as precisely as it says.
 fn first_error(message: &str) -> String {
     // Versions may be listed at length before the conflict itself.
@@ -306,6 +333,7 @@ fn workspace(
         }),
         metadata,
         injection,
+        as_it_is: false,
     }
 }
 

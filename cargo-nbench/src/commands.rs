@@ -13,13 +13,14 @@ use nbench_config::Settings;
 
 use crate::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
-    STAND_IN, Selected, Workspace, build, failure, select,
+    OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
 };
 use crate::failure::{Exit, Failure};
 use crate::gate::{self, GatePolicy};
 use crate::interrupt;
 use crate::launch::Starter;
 use crate::lines::{FailureLine, Line, Skipped, TargetLine};
+use crate::own_runner::{self, Place};
 use crate::place::Placement;
 use crate::session::Ended;
 use crate::settings::limits;
@@ -103,15 +104,37 @@ pub fn build_selected(
             }
         }
     }
-    if targets.is_empty() {
-        return Ok(built);
+    let (as_they_are, targets) = own_runner::on_request(workspace, options, targets);
+    let place = Place { options, context };
+    own_runner::add(term, place, &as_they_are, &mut built)?;
+    if !targets.is_empty() {
+        build_with_stand_ins(term, workspace, &targets, place, what, &mut built)?;
     }
+    if built.executables.is_empty() && !built.failed.is_empty() {
+        return Err(failure(&built.failed));
+    }
+    built.executables.sort_by(|a, b| order(a).cmp(&order(b)));
+    Ok(built)
+}
+
+fn order(executable: &Executable) -> (&str, &str) {
+    (&executable.target.package, &executable.target.target)
+}
+
+fn build_with_stand_ins(
+    term: &mut Term,
+    workspace: &Workspace,
+    targets: &[BenchTarget],
+    place: Place<'_>,
+    what: &str,
+    built: &mut Built,
+) -> Result<(), Failure> {
     term.start_waiting(what);
     let outcome = build(
         workspace,
-        &targets,
-        options,
-        context,
+        targets,
+        place.options,
+        place.context,
         &mut |note| tell(term, note),
         &interrupt::requested,
     );
@@ -125,18 +148,15 @@ pub fn build_selected(
             BuiltTarget::Failed(target) => built.failed.push(target),
         }
     }
-    if built.executables.is_empty() && !built.failed.is_empty() {
-        return Err(failure(&built.failed));
-    }
-    Ok(built)
+    own_runner::rescue(term, place, workspace, targets, built)
 }
 
-/// Says which targets are served by a stand-in; nothing where there is none.
+/// Says which targets are served by another harness than ours or its stand-in; nothing where there is none.
 pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
     let mut targets: std::collections::BTreeMap<&str, Vec<&str>> = Default::default();
     for line in lines {
         if let Line::Target(line) = line
-            && line.harness.ends_with(STAND_IN)
+            && [STAND_IN, OWN_RUNNER].iter().any(|end| line.harness.ends_with(end))
         {
             targets.entry(&line.harness).or_default().push(&line.target);
         }

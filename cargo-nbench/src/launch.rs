@@ -15,6 +15,7 @@ use nbench_engine::SubjectError;
 use nbench_engine::remote::{Limits, Peer};
 use tempfile::TempDir;
 
+use crate::bridge;
 use crate::interrupt;
 use crate::place::{Addresses, Placement};
 
@@ -29,6 +30,8 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// Directories of shared libraries the executable needs.
     pub shared_library_dirs: Vec<PathBuf>,
+    /// Whether it is driven over the bridge to criterion's own runner.
+    pub bridged: bool,
     /// Ids that its benchmarks go by now, by the ids it offers.
     pub renamed: BTreeMap<String, String>,
 }
@@ -128,8 +131,14 @@ impl Starter {
         let listener = UnixListener::bind(&path).map_err(|e| lost("no socket", &e))?;
         listener.set_nonblocking(true).map_err(|e| lost("no socket", &e))?;
 
-        let mut command = Command::new(&program.path);
-        command.arg("--bench").current_dir(&program.cwd).env_clear();
+        let mut command = if program.bridged {
+            bridge::command(&program.path).map_err(|e| lost("cannot find this program", &e))?
+        } else {
+            let mut command = Command::new(&program.path);
+            command.arg("--bench");
+            command
+        };
+        command.current_dir(&program.cwd).env_clear();
         command.envs(inherited_environment());
         command.envs(program.env.iter().map(|(k, v)| (k, v)));
         if !program.shared_library_dirs.is_empty() {

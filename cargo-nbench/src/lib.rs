@@ -2,10 +2,11 @@
 //! and on the pull request. [`run`] is the whole program; tests call it in process.
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
-//! `checkout`, `cargo`, `sides` (what is built), `suite`, `walk`, `launch`, `link`, `layout`,
+//! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
 //! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `page` (what becomes of results).
 
 pub mod args;
+pub mod bridge;
 mod capture;
 pub mod cargo;
 pub mod checkout;
@@ -26,6 +27,7 @@ pub mod lines;
 pub mod link;
 pub mod lint_cap;
 pub mod overlay;
+pub mod own_runner;
 pub mod page;
 pub mod place;
 pub mod record;

@@ -122,6 +122,9 @@ pub struct Measurement {
     /// What the benchmark counts itself, such as allocations or a suite's own measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnLine>,
+    /// Remarks on how it was measured; absent when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A quantity that a benchmark counts itself, per operation.

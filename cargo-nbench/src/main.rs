@@ -9,5 +9,8 @@ fn main() -> ExitCode {
     if let Some(code) = cargo_nbench::lint_cap::maybe_run_as_wrapper(std::env::args_os()) {
         return code;
     }
+    if let Some(code) = cargo_nbench::bridge::maybe_run(std::env::args_os()) {
+        return code;
+    }
     cargo_nbench::run(std::env::args_os().collect(), &mut Term::system()).into()
 }

@@ -296,6 +296,7 @@ pub fn measurement_line(
     throughput: Option<&Throughput>,
 ) -> Option<Measurement> {
     let estimate = trial.estimate()?;
+    let notes = trial.plan().blocks.then_some(crate::bridge::NOTE);
     Some(Measurement {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -319,6 +320,7 @@ pub fn measurement_line(
             .into_iter()
             .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
             .collect(),
+        notes: notes.map(str::to_owned).into_iter().collect(),
     })
 }
 
@@ -410,7 +412,9 @@ pub fn comparison_line(
     if trial.calibration().and_then(|c| c.threads) == Some(true) {
         notes.push("uses threads, so workers were not pinned to one CPU".to_owned());
     }
-    if trial.calibration().is_some_and(|c| c.slow) {
+    if trial.plan().blocks {
+        notes.push(crate::bridge::NOTE.to_owned());
+    } else if trial.calibration().is_some_and(|c| c.slow) {
         notes.push("one operation takes longer than 50 ms: one pair a launch".to_owned());
     } else if d.untrimmed && judgement.pairs > 0 {
         notes.push("fewer than 5 pairs a launch: nothing was trimmed".to_owned());

@@ -74,12 +74,17 @@ fn measurement(term: &Term, m: &Measurement) -> String {
         text.push_str(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
     }
     let spread = m.spread.map_or("unavailable".to_owned(), |s| format!("{:.1} %", 100.0 * s));
+    let taken = if m.notes.iter().any(|note| note == crate::bridge::NOTE) {
+        "a block each".to_owned()
+    } else {
+        format!(
+            "{} samples of {} iterations, spread {spread}, {} outliers",
+            m.samples, m.iters_per_sample, m.outliers
+        )
+    };
     let detail = format!(
-        "  {} launches, {} samples of {} iterations, spread {spread}, {} outliers, fastest {}, stopped: {}",
+        "  {} launches, {taken}, fastest {}, stopped: {}",
         m.launches,
-        m.samples,
-        m.iters_per_sample,
-        m.outliers,
         duration(m.min),
         m.stop
     );
@@ -93,6 +98,9 @@ fn measurement(term: &Term, m: &Measurement) -> String {
     }
     text.push('\n');
     text.push_str(&term.paint(Tone::Faint, &detail));
+    for note in &m.notes {
+        text.push_str(&format!("\n  {}", term.paint(Tone::Doubt, &format!("note: {note}"))));
+    }
     text
 }
 

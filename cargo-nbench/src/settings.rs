@@ -136,6 +136,7 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
         target: args.target.clone(),
         target_dir: args.target_dir.clone(),
         manifest_path: args.manifest_path.clone(),
+        criterion_runner: args.criterion_runner,
         locked: args.locked,
         offline: args.offline,
         frozen: args.frozen,
@@ -239,6 +240,9 @@ impl Plans<'_> {
     }
 }
 
+/// The `pairing` of benchmarks that are sampled in runs of their own length.
+pub const BLOCKS: &str = "blocks";
+
 /// Settings that a benchmark carries in its offer, applied to a plan.
 fn with_offer(
     plan: &nbench_engine::Plan,
@@ -265,6 +269,10 @@ fn with_offer(
                 .filter(|t: &f64| (0.0..1.0).contains(t))
                 .map(|t| plan.threshold = t)
                 .is_some(),
+            "pairing" if value == BLOCKS => {
+                plan.blocks = true;
+                true
+            }
             // Known elsewhere, or to a newer version.
             _ => true,
         };

@@ -4,14 +4,15 @@
 mod absent;
 mod overlaid;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::bridge;
 use crate::capture;
 use crate::cargo::{
-    BuildContext, BuildOptions, Executable, Workspace, configuration_of_checkout, load_in,
-    resolve_toolchain,
+    BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
+    load_in, resolve_toolchain,
 };
 use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
 use crate::commands::{Built, build_hint, build_selected};
@@ -21,6 +22,7 @@ use crate::identical::{only_inert_paths, same_code};
 use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
+use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
@@ -95,6 +97,7 @@ pub fn build_sides(
     term.end_progress();
 
     let last = revisions.len() - 1;
+    let make = |slot: &Slot| Setting::of(wish, slot, &toolchain);
     let contender = &slots[distinct[last]];
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut record = None;
@@ -109,20 +112,8 @@ pub fn build_sides(
             seed_lock_files(contender, slot)?;
             seed_target(contender, slot)?;
         }
-        let dir = relocated(wish, slot)?;
-        let context = BuildContext {
-            toolchain: toolchain.clone(),
-            cap_lints: true,
-            cap_all_crates: wish.overlay,
-            target_dir: Some(slot.target_dir().to_owned()),
-            configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
-            extra_env: vec![capture::variable()],
-            ..BuildContext::new(&dir)
-        };
-        let options = BuildOptions {
-            target_dir: None,
-            ..wish.options.relocated(wish.here, wish.repository.root(), slot.tree())
-        };
+        let setting = make(slot)?;
+        let (context, options) = (setting.context(), setting.options.clone());
         let label = &revisions[side].label;
         let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
         let workspace = load_in(&context, &options)
@@ -174,7 +165,6 @@ pub fn build_sides(
             }
         }
         if side == last {
-            remarks.extend(done.harnesses());
             record = Some(crate::commands::describe_toolchain(
                 &context,
                 &options,
@@ -187,6 +177,17 @@ pub fn build_sides(
             main = Some((workspace, options));
         }
         built.insert(distinct[side], done);
+    }
+    for (side, revision) in revisions.iter().enumerate().rev() {
+        let setting = make(&slots[distinct[side]])?;
+        let mismatches = in_one_way(term, &setting, &mut built, distinct[side])?;
+        remarks.extend(mismatches.into_iter().map(|(package, target, reason)| {
+            let rev = revision.label.clone();
+            Line::NotMeasurable(NotMeasurable { rev, package, target, reason })
+        }));
+    }
+    if let Some(done) = built.get(&distinct[last]) {
+        remarks.splice(0..0, done.harnesses());
     }
 
     let sides = revisions
@@ -205,6 +206,72 @@ pub fn build_sides(
         return Err(Failure::new(Exit::Build, "no side was built"));
     };
     Ok(Sides { sides, remarks, toolchain })
+}
+
+/// How one side is built.
+struct Setting {
+    dir: PathBuf,
+    /// The user's flags there.
+    options: BuildOptions,
+    /// All but the directory.
+    context: BuildContext<'static>,
+}
+
+impl Setting {
+    fn of(wish: &Wish<'_>, slot: &Slot, toolchain: &Option<String>) -> Result<Self, Failure> {
+        let dir = relocated(wish, slot)?;
+        let context = BuildContext {
+            toolchain: toolchain.clone(),
+            cap_lints: true,
+            cap_all_crates: wish.overlay,
+            target_dir: Some(slot.target_dir().to_owned()),
+            configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
+            extra_env: vec![capture::variable()],
+            ..BuildContext::new(Path::new(""))
+        };
+        let options = BuildOptions {
+            target_dir: None,
+            ..wish.options.relocated(wish.here, wish.repository.root(), slot.tree())
+        };
+        Ok(Setting { dir, options, context })
+    }
+
+    fn context(&self) -> BuildContext<'_> {
+        BuildContext { dir: &self.dir, ..self.context.clone() }
+    }
+}
+
+/// Builds anew, at the side of index `at`, what another side measures with criterion's own runner:
+/// both sides of a pair go the same way. Returns what cannot, as package, target and reason.
+fn in_one_way(
+    term: &mut Term,
+    setting: &Setting,
+    built: &mut BTreeMap<usize, Built>,
+    at: usize,
+) -> Result<Vec<(String, String, String)>, Failure> {
+    let own: BTreeSet<_> = built
+        .values()
+        .flat_map(|built| &built.executables)
+        .filter(|executable| executable.has_own_runner())
+        .map(name)
+        .collect();
+    let Some(side) = built.get_mut(&at) else { return Ok(Vec::new()) };
+    let (others, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut side.executables)
+        .into_iter()
+        .partition(|executable| !executable.has_own_runner() && own.contains(&name(executable)));
+    side.executables = kept;
+    let mut mismatches = Vec::new();
+    if !others.is_empty() {
+        let targets: Vec<_> = others.into_iter().map(|executable| executable.target).collect();
+        let place = Place { options: &setting.options, context: &setting.context() };
+        for target in own_runner::build(term, place, &targets)? {
+            match target {
+                BuiltTarget::Ready(made) if made.has_own_runner() => side.executables.push(*made),
+                other => mismatches.push(own_runner::mismatch(other)),
+            }
+        }
+    }
+    Ok(mismatches)
 }
 
 fn contender_has(built: &BTreeMap<usize, Built>, at: usize, package: &str, target: &str) -> bool {
@@ -321,6 +388,9 @@ impl Sides {
 
     /// Where fresh link layouts of a target come from.
     pub fn layouts(&self, target: &Target, draws: Draws) -> Supply {
+        if target.programs.iter().any(|program| program.bridged) {
+            return Supply::Unavailable(bridge::KEEPS_LAYOUT.to_owned());
+        }
         let mut sources: Vec<Source> = Vec::new();
         for (index, (side, program)) in self.sides.iter().zip(&target.programs).enumerate() {
             let to = side.slot.directory().join(format!("layout-{index:02}"));

@@ -21,6 +21,7 @@ pub fn program(executable: &Executable) -> Program {
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
         shared_library_dirs: executable.shared_library_dirs.clone(),
+        bridged: executable.has_own_runner(),
         ..Program::default()
     }
 }

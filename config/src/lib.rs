@@ -326,6 +326,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         looks,
         may_say_equivalent: merged.may_say_equivalent.unwrap_or(base.may_say_equivalent),
         order: base.order,
+        blocks: false,
         interval: base.interval,
         half_width: base.half_width,
         control_discovery: merged.control_discovery.unwrap_or(base.control_discovery),

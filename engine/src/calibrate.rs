@@ -55,6 +55,19 @@ pub fn calibrate(
 ) -> Result<Calibration, SubjectError> {
     let mut schedule = Schedule::new(subjects.len(), seed);
     let mut threads = ThreadEvidence::default();
+    if plan.blocks {
+        let costs = run_round(subjects, &mut schedule, BLOCK_ITERS, &mut threads)?;
+        return Ok(Calibration {
+            iters: vec![BLOCK_ITERS; subjects.len()],
+            // Every run warms itself.
+            warmup_rounds: 0,
+            rounds: 1,
+            per_operation: costs.iter().map(|c| c.wall / BLOCK_ITERS as f64).collect(),
+            round_spent: costs.iter().map(|c| c.spent).sum(),
+            slow: true,
+            threads: threads.verdict(),
+        });
+    }
     let cap = plan.spent_cap.as_nanos() as f64;
     let mut iters = 1u64;
     let mut costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
@@ -119,6 +132,9 @@ pub fn calibrate(
 /// otherwise never end.
 const MAX_ITERS: u64 = 1 << 32;
 const PROBES: usize = 5;
+/// Iterations that one run of a subject's own length is expressed in. Samples are whole nanoseconds,
+/// so this many resolve a millionth of one per operation.
+const BLOCK_ITERS: u64 = 1_000_000;
 /// Warm-up rounds beyond which none is added: 30 ms of the shortest samples (10 us) are 3000.
 const MAX_WARMUP_ROUNDS: usize = 10_000;
 
@@ -242,6 +258,17 @@ mod tests {
         assert!(got.slow);
         assert_eq!((got.rounds, got.iters.as_slice()), (1, [1].as_slice()));
         assert_eq!(subject.iterations(), 1);
+    }
+
+    #[test]
+    fn runs_of_their_own_length_are_paired_one_by_one_and_resolve_short_operations() {
+        let mut fast = Scripted::constant(0.25);
+        let mut slow = Scripted::constant(3.5);
+        let plan = Plan { blocks: true, ..Plan::default() };
+        let got = calibrate(&mut [&mut fast, &mut slow], &plan, SLICE, 1).unwrap();
+        assert_eq!((got.rounds, got.warmup_rounds, got.slow), (1, 0, true));
+        assert_eq!(got.per_operation, [0.25, 3.5]);
+        assert_eq!((fast.samples(), slow.samples()), (1, 1));
     }
 
     #[test]

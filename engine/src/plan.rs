@@ -124,6 +124,9 @@ pub struct Plan {
     pub batching: Batching,
     /// Order of the subjects.
     pub order: Order,
+    /// Whether a subject answers every batch with a run of its own length, as another harness's own
+    /// runner does: then a launch holds one pair of runs.
+    pub blocks: bool,
     /// What the interval is made from.
     pub interval: IntervalMethod,
     /// When to look.
@@ -170,6 +173,7 @@ impl Default for Plan {
             trim: 0.2,
             batching: Batching::Shared,
             order: Order::Rounds,
+            blocks: false,
             interval: IntervalMethod::SignedRank,
             looks: Looks::standard(),
             may_say_equivalent: true,

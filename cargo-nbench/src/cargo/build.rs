@@ -5,7 +5,7 @@ mod process;
 
 use super::command::BuildContext;
 use super::marker::Mark;
-use super::reach::HARNESS;
+use super::reach::{self, HARNESS};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// Ends the name of a harness that nbench stands in for.
 pub const STAND_IN: &str = " (stand-in)";
+
+/// Ends the name of a harness that is driven through its own runner.
+pub const OWN_RUNNER: &str = " (own runner)";
 
 /// Something to show while cargo works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub struct Executable {
     pub profile: ProfileSummary,
     /// The features of its package that were on, sorted.
     pub features: Vec<String>,
-    /// The version of the harness inside it, after its name when it is a stand-in.
+    /// The version of the harness inside it, after its name when it is not ours.
     pub harness: String,
     /// Whether cargo had nothing to do for it.
     pub fresh: bool,
@@ -67,8 +70,16 @@ pub struct Executable {
 }
 
 impl Executable {
+    /// Whether it is driven through the runner of its own harness.
+    pub fn has_own_runner(&self) -> bool {
+        self.harness.ends_with(OWN_RUNNER)
+    }
+
     /// The harness that serves its benchmarks, for people.
     pub fn served_by(&self) -> String {
+        if self.has_own_runner() {
+            return self.harness.clone();
+        }
         match self.harness.split_once(" (stand-in") {
             Some((name, _)) => format!("{name}{STAND_IN}"),
             None => format!("{HARNESS} {}", self.harness),
@@ -332,17 +343,32 @@ fn executable(
     artifact: &Artifact,
     scripts: &[BuildScript],
     shared: &[PathBuf],
-    real: &BTreeSet<String>,
+    real: &BTreeMap<String, String>,
 ) -> Result<BuiltTarget, Failure> {
     let path = artifact.executable.clone().unwrap_or_default().into_std_path_buf();
-    let mark = marker::mark(&path).map_err(|error| {
+    let unread = |error: std::io::Error| {
         Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display()))
             .hint("`cargo clean` makes cargo build it again")
-    })?;
+    };
+    let mark = marker::mark(&path).map_err(unread)?;
     let mark = mark
         .filter(|mark| mark.package == HARNESS || workspace.injection.stands_in_for(&mark.package));
-    let Some(mark) = mark else {
-        let reason = match real.first() {
+    let own = real.iter().find(|(name, _)| workspace.as_it_is && reach::is_criterion(name));
+    let harness = if let Some(Mark { package, release, version }) = mark {
+        if package == HARNESS {
+            version
+        } else {
+            format!("{package} {release} (stand-in of {HARNESS} {version})")
+        }
+    } else if let Some((name, version)) = own
+        && marker::obeys_runner(&path).map_err(unread)?
+    {
+        format!("{name} {version}{OWN_RUNNER}")
+    } else {
+        let reason = match real.keys().next() {
+            Some(name) if workspace.as_it_is => {
+                format!("the real `{name}` in it obeys no runner: criterion 0.3.3 or newer does")
+            }
             Some(name) => format!("cargo linked the real `{name}` and not what stands in for it"),
             None => "it runs neither nbench, criterion nor divan: its `[[bench]]` needs `harness = false` and the `main` of one of them".to_owned(),
         };
@@ -367,12 +393,7 @@ fn executable(
             overflow_checks: artifact.profile.overflow_checks,
         },
         features,
-        harness: if mark.package == HARNESS {
-            mark.version
-        } else {
-            let Mark { package, release, version } = &mark;
-            format!("{package} {release} (stand-in of {HARNESS} {version})")
-        },
+        harness,
         fresh: artifact.fresh,
         env,
         cwd: target.manifest_dir.clone(),
@@ -380,15 +401,15 @@ fn executable(
     })))
 }
 
-/// Real harnesses among what was built although something stands in for them.
-fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeSet<String> {
+/// Real harnesses among what was built although something could stand in for them, with versions.
+fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeMap<String, String> {
     artifacts
         .iter()
         .filter(|artifact| !workspace.injection.made(artifact.manifest_path.as_std_path()))
         .filter(|artifact| !workspace.metadata.workspace_members.contains(&artifact.package_id))
         .filter_map(|artifact| workspace.package(&artifact.package_id))
-        .map(|package| package.name.to_string())
-        .filter(|name| stand_in::is_known(name))
+        .filter(|package| stand_in::is_known(package.name.as_str()))
+        .map(|package| (package.name.to_string(), package.version.to_string()))
         .collect()
 }
 
@@ -482,7 +503,8 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
         .collect();
     let log = targets.first().map(|target| target.log.as_slice()).unwrap_or_default();
-    let mut error = format!("cannot build {}: {}", named.join(" and "), first_error(log));
+    let first = targets.first().map(|target| target.error.as_str()).unwrap_or_default();
+    let mut error = format!("cannot build {}: {first}", named.join(" and "));
     for line in log {
         error.push('\n');
         error.push_str(line);
@@ -492,7 +514,7 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .map(|t| format!("-p {} --bench {}", t.package, t.target))
         .into_iter()
         .collect();
-    if first_error(log).contains("is not supported by the following package") {
+    if first.contains("is not supported by the following package") {
         return Failure::new(Exit::Build, error).hint(
             "`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does",
         );

@@ -27,6 +27,19 @@ pub(super) fn mark(executable: &Path) -> io::Result<Option<Mark>> {
     Ok(find(&fs::read(executable)?))
 }
 
+/// The variable by which criterion is told that it has a runner; it is in every executable that obeys
+/// one.
+const RUNNER: &[u8] = b"CARGO_CRITERION_PORT";
+
+/// Whether an executable has a criterion in it that obeys a runner.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub(super) fn obeys_runner(executable: &Path) -> io::Result<bool> {
+    Ok(fs::read(executable)?.windows(RUNNER.len()).any(|window| window == RUNNER))
+}
+
 fn find(bytes: &[u8]) -> Option<Mark> {
     let mut rest = bytes;
     loop {

@@ -30,6 +30,11 @@ pub(super) fn is_driven(package: &str) -> bool {
     package == HARNESS || stand_in::is_known(package)
 }
 
+/// Whether a package is criterion, under one of the names that it is published as.
+pub(super) fn is_criterion(package: &str) -> bool {
+    stand_in::is_known(package) && package.contains("criterion")
+}
+
 /// The harnesses that each member's bench targets can reach: through their own dependencies of any
 /// kind but build scripts, and from there through ordinary ones, under whatever name.
 pub(super) fn harnesses(metadata: &Metadata) -> HashMap<PackageId, BTreeSet<String>> {

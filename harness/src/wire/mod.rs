@@ -87,7 +87,8 @@ pub struct Offer {
     pub tags: Vec<String>,
     /// How much one iteration processes.
     pub throughput: Option<Throughput>,
-    /// Settings of this benchmark: `slice_ns`, `warmup_ns`, `launches`, `threshold`, `threads`.
+    /// Settings of this benchmark: `slice_ns`, `warmup_ns`, `launches`, `threshold`, `threads`,
+    /// `pairing`.
     pub settings: Vec<(String, String)>,
 }
 
