@@ -263,26 +263,24 @@ pub struct Remote<'p, 'i> {
     case: usize,
     /// Largest nanoseconds per iteration seen so far, set-up included.
     expected: Option<f64>,
-    /// Whether a batch has been answered: a process may do one-off work in its first one.
-    warm: bool,
 }
 
 impl<'p, 'i> Remote<'p, 'i> {
     /// A subject for `case`. `expected` is the cost of one iteration in nanoseconds (set-up
     /// included) where it is known; without it the first batch gets the full time limit.
     pub fn new(peer: &'p RefCell<Peer<'i>>, case: usize, expected: Option<f64>) -> Remote<'p, 'i> {
-        Remote { peer, case, expected, warm: false }
+        Remote { peer, case, expected }
     }
 
-    /// Ten times what is expected and a second, or ten seconds for the first batch, never more than
-    /// the hard limit.
+    /// Ten times what is expected and ten seconds, never more than the hard limit. The seconds are for
+    /// one-off work in the first batch, and for a host so busy that a worker waits its turn for long:
+    /// one late answer fails a benchmark.
     fn limit(&self, iters: u64, count: usize, hard: Duration) -> Duration {
         match self.expected {
             Some(each) => {
                 let nanos = 10.0 * each * iters as f64 * count as f64;
-                let slack = if self.warm { 1 } else { 10 };
                 Duration::from_secs_f64((nanos / 1e9).min(1e9))
-                    .saturating_add(Duration::from_secs(slack))
+                    .saturating_add(Duration::from_secs(10))
                     .min(hard)
             }
             None => hard,
@@ -300,7 +298,6 @@ impl Subject for Remote<'_, '_> {
         };
         let limit = self.limit(iters.0, count, peer.limits.batch);
         let samples = peer.batch(self.case, iters.0, count, limit)?;
-        self.warm = true;
         for sample in &samples {
             let each = sample.spent.0 as f64 / iters.0.max(1) as f64;
             self.expected = Some(self.expected.map_or(each, |known| known.max(each)));
@@ -442,10 +439,9 @@ mod tests {
         let peer = RefCell::new(connect(&listener, &|| false).unwrap());
         let hard = Duration::from_secs(60);
         assert_eq!(Remote::new(&peer, 0, None).limit(10, 1, hard), hard);
-        let mut remote = Remote::new(&peer, 0, Some(1e6));
+        let remote = Remote::new(&peer, 0, Some(1e6));
         assert_eq!(remote.limit(100, 2, hard), Duration::from_secs(12));
-        remote.warm = true;
-        assert_eq!(remote.limit(100, 2, hard), Duration::from_secs(3));
+        assert_eq!(remote.limit(100_000, 2, hard), hard);
         drop(peer);
         thread.join().unwrap();
         std::fs::remove_dir_all(dir).unwrap();

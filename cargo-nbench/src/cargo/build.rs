@@ -306,13 +306,10 @@ fn arguments(
 ) -> Vec<std::ffi::OsString> {
     let mut arguments = workspace.injection.shared_arguments(options);
     arguments.extend(options.feature_arguments());
-    let packages: BTreeSet<(&str, &str)> =
-        targets.iter().map(|t| (t.package.as_str(), t.version.as_str())).collect();
-    for (package, version) in packages {
-        let all = &workspace.metadata.packages;
-        let unique = all.iter().filter(|p| p.name.as_str() == package).count() < 2;
-        let spec = if unique { package.to_owned() } else { format!("{package}@{version}") };
-        arguments.extend(["-p".to_owned(), spec]);
+    let packages: BTreeMap<&str, String> =
+        targets.iter().map(|t| (t.package_id.as_str(), specification(workspace, t))).collect();
+    for specification in packages.into_values() {
+        arguments.extend(["-p".to_owned(), specification]);
     }
     let names: BTreeSet<&str> = targets.iter().map(|t| t.target.as_str()).collect();
     for name in names {
@@ -335,6 +332,19 @@ fn arguments(
         }
     }
     arguments
+}
+
+/// What names the package of a target to cargo and no other one: a package may depend on a published
+/// release of itself, through others, and that may even be the same version.
+fn specification(workspace: &Workspace, target: &BenchTarget) -> String {
+    let namesakes = || workspace.metadata.packages.iter().filter(|p| *p.name == target.package);
+    if namesakes().count() < 2 {
+        target.package.clone()
+    } else if namesakes().filter(|p| p.version.to_string() == target.version).count() < 2 {
+        format!("{}@{}", target.package, target.version)
+    } else {
+        target.package_id.clone()
+    }
 }
 
 fn executable(

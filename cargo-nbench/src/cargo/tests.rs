@@ -114,6 +114,30 @@ fn every_target_is_chosen_or_has_a_reason() {
 }
 
 #[test]
+fn a_package_that_depends_on_its_own_release_is_told_from_it() {
+    let directory = workspace();
+    let root = directory.path().canonicalize().unwrap();
+    let vendored = "[source.crates-io]\nreplace-with = \"vendored\"\n\
+                    [source.vendored]\ndirectory = \"vendored\"\n";
+    write(&root, ".cargo/config.toml", vendored);
+    let release = "[package]\nname = \"mine\"\nversion = \"0.1.2\"\nedition = \"2021\"\n";
+    write(&root, "vendored/mine/Cargo.toml", release);
+    write(&root, "vendored/mine/src/lib.rs", "");
+    write(&root, "vendored/mine/.cargo-checksum.json", r#"{"files":{},"package":null}"#);
+    let through = fs::read_to_string(root.join("through/Cargo.toml")).unwrap();
+    write(&root, "through/Cargo.toml", &format!("{through}mine = \"0.1\"\n"));
+    let here = root.join("mine");
+    let good = BuildOptions { benches: vec!["good".to_owned()], ..options() };
+    let workspace = load(&here, &good).unwrap();
+    let selected = select(&workspace, &good);
+    let [Selected::Bench(target)] = selected.as_slice() else { panic!("{selected:?}") };
+    let context = BuildContext::new(&here);
+    let targets = std::slice::from_ref(target);
+    let built = build(&workspace, targets, &good, &context, &mut |_| {}, &|| false).unwrap();
+    assert!(matches!(built.as_slice(), [BuiltTarget::Ready(_)]), "{built:?}");
+}
+
+#[test]
 fn builds_what_is_ours_and_tells_the_rest() {
     let directory = workspace();
     let root = directory.path().canonicalize().unwrap();
