@@ -3,8 +3,15 @@
 
 #[path = "dropin/criterion.rs"]
 mod criterion;
+#[path = "dropin/divan.rs"]
+mod divan;
+#[path = "dropin/divan_macro.rs"]
+mod divan_macro;
 #[path = "dropin/lints.rs"]
 mod lints;
+// The compiler's tokens exist in a macro only, so that the rest of the macro is left to the suites.
+#[path = "../cargo-nbench/dropins/divan-macros/parse.rs"]
+mod parse;
 #[path = "dropin/worker.rs"]
 mod worker;
 

@@ -1,7 +1,7 @@
 //! A bench executable as a worker, driven line by line. It must not know what the suite was written for.
 
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub struct Worker {
     peer: Peer<'static>,
     process: Child,
+    log: PathBuf,
     _dir: TempDir,
 }
 
@@ -24,12 +25,13 @@ impl Worker {
     #[track_caller]
     pub fn start(executable: &Path, environment: &[(&str, &str)]) -> Worker {
         let dir = tempfile::tempdir().expect("a directory");
-        let socket = dir.path().join("s");
+        let (socket, log) = (dir.path().join("s"), dir.path().join("log"));
         let listener = UnixListener::bind(&socket).expect("a socket");
         listener.set_nonblocking(true).expect("it can be");
         let process = Command::new(executable)
             .arg("--bench")
             .env(nbench::SOCKET_VARIABLE, &socket)
+            .env("SUITE_LOG", &log)
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -38,7 +40,7 @@ impl Worker {
             .expect("it was just built");
         let limits = Limits { hello: LIMIT, setup: LIMIT, batch: LIMIT };
         let peer = Peer::accept(&listener, limits, &|| false, &mut || None).expect("a hello");
-        Worker { peer, process, _dir: dir }
+        Worker { peer, process, log, _dir: dir }
     }
 
     /// What the walk reaches next.
@@ -53,6 +55,14 @@ impl Worker {
         match self.reach() {
             Reached::Offer(offer) => offer,
             other => panic!("expected an offer, got {other:?}"),
+        }
+    }
+
+    /// Goes on to the benchmark of this id.
+    #[track_caller]
+    pub fn go_to(&mut self, id: &str) {
+        while self.offer().id != id {
+            self.skip();
         }
     }
 
@@ -71,6 +81,27 @@ impl Worker {
             assert_eq!(error.kind, SubjectErrorKind::Failed, "{error}");
             error.message
         })
+    }
+
+    /// Every offer of a walk to the end, in which nothing breaks.
+    #[track_caller]
+    pub fn offers(&mut self) -> Vec<Offer> {
+        let mut offers = Vec::new();
+        loop {
+            match self.reach() {
+                Reached::Offer(offer) => offers.push(offer),
+                Reached::Broken(message) => panic!("{message}"),
+                Reached::Done => return offers,
+            }
+            self.skip();
+        }
+    }
+
+    /// What the suite has noted in the file of `SUITE_LOG` since the last call.
+    pub fn noted(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let _ = std::fs::remove_file(&self.log);
+        text.trim().to_owned()
     }
 
     /// Walks to the end and returns what was met, failures of set-up with `!` before them.

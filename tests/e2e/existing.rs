@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Fixture, Output};
+use crate::support::Fixture;
 use crate::{AB, RUN, with};
 
 const CRITERION: &str = "criterion = { version = \"0.5\", features = [\"html_reports\"] }";
@@ -25,22 +25,13 @@ criterion_main!(benches);
 const BUILT_IN: &str = "#![feature(test)]\nextern crate test;\n\
                         #[bench]\nfn spin(b: &mut test::Bencher) { b.iter(subject_lib::spin) }\n";
 
-/// What the tool says of a target, by the name of the target.
-#[track_caller]
-fn said(output: &Output, kind: &str, target: &str, field: &str) -> String {
-    let lines: Vec<Value> =
-        output.of_type(kind).into_iter().filter(|line| line["target"] == target).collect();
-    assert_eq!(lines.len(), 1, "{kind} of {target} in {}\n{}", output.stdout, output.stderr);
-    lines[0][field].as_str().unwrap_or_default().to_owned()
-}
-
 #[test]
 fn a_criterion_suite_is_measured_and_nothing_is_touched() {
     let fixture = Fixture::existing(CRITERION, &[("work", WORK)]);
     let before = fixture.snapshot();
     let output = fixture.nbench(&RUN).exits(0);
     assert_eq!(output.named("measurement"), ["spin", "tables/sum"]);
-    assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (stand-in)");
+    assert_eq!(output.said("target", "work", "harness"), "criterion 0.5.1 (stand-in)");
     // Cargo's own remark on overrides would frighten, and there is nothing to be done about it.
     assert!(!output.stderr.contains("override"), "{}", output.stderr);
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
@@ -65,7 +56,7 @@ fn revisions_of_a_criterion_suite_are_compared_with_fresh_layouts() {
     let output = fixture.nbench(&with(&AB, &["HEAD~1"])).exits(0);
     assert_eq!(output.named("comparison"), ["spin", "tables/sum"]);
     assert_eq!(output.comparison("spin")["layout"], "fresh");
-    assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (stand-in)");
+    assert_eq!(output.said("target", "work", "harness"), "criterion 0.5.1 (stand-in)");
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
 
     fixture.write("README.md", "What it is, in other words.\n");
@@ -90,7 +81,7 @@ fn several_versions_and_other_names_are_stood_in_for_at_once() {
     let before = fixture.snapshot();
     let output = fixture.nbench(&RUN).exits(0);
     assert_eq!(output.of_type("measurement").len(), 6, "{}", output.stdout);
-    let harness = |target| said(&output, "target", target, "harness");
+    let harness = |target| output.said("target", target, "harness");
     assert_eq!(harness("work"), "criterion 0.5.1 (stand-in)");
     assert_eq!(harness("older"), "criterion 0.3.6 (stand-in)");
     assert_eq!(harness("speed"), "codspeed-criterion-compat 2.7.2 (stand-in)");
@@ -113,12 +104,12 @@ fn what_cannot_be_measured_is_named_and_costs_no_other() {
     fixture.commit("Other targets");
     let output = fixture.nbench(&RUN).exits(4);
     assert_eq!(output.named("measurement"), ["spin", "tables/sum"]);
-    let broken = said(&output, "failure", "broken", "error");
+    let broken = output.said("failure", "broken", "error");
     assert!(broken.contains("E0425") && broken.contains("benches/broken.rs:4"), "{broken}");
-    assert!(said(&output, "skipped", "old", "reason").contains("nightly"));
-    assert!(said(&output, "skipped", "needy", "reason").contains("--features extra"));
+    assert!(output.said("skipped", "old", "reason").contains("nightly"));
+    assert!(output.said("skipped", "needy", "reason").contains("--features extra"));
     for target in ["silent", "tango"] {
-        assert!(said(&output, "skipped", target, "reason").contains("criterion"));
+        assert!(output.said("skipped", target, "reason").contains("criterion"));
     }
     // Alone, it is no suite that lacks a target but a build that fails.
     fixture.nbench(&with(&RUN, &["--bench", "broken"])).exits(3).complains(&["gone", "hint:"]);
@@ -133,7 +124,7 @@ fn a_target_that_ends_or_computes_instead_of_connecting_is_told() {
     let source = WORK.replace("criterion_main!(benches);\n", main).replace(", criterion_main", "");
     let fixture = Fixture::existing(CRITERION, &[("work", &source)]);
     let output = fixture.nbench(&RUN).exits(4);
-    let error = said(&output, "failure", "work", "error");
+    let error = output.said("failure", "work", "error");
     assert!(error.contains("code 0") && error.contains("`main`"), "{error}");
 }
 
@@ -153,7 +144,7 @@ fn a_change_of_harness_in_history_is_told_and_equal_ids_are_compared() {
     fixture.cargo(&["generate-lockfile"]).exits(0);
     fixture.commit("Criterion again");
     let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD"])).exits(5);
-    assert!(said(&output, "not_measurable", "work", "reason").contains("tango-bench"));
+    assert!(output.said("not_measurable", "work", "reason").contains("tango-bench"));
 
     fixture.set_suite(&native, &[("work", suite)]);
     fixture.cargo(&["generate-lockfile"]).exits(0);

@@ -4,7 +4,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Fixture, Output};
+use crate::support::Fixture;
 use crate::{AB, RUN, with};
 
 const CRITERION: &str = "criterion = \"0.5\"";
@@ -41,14 +41,6 @@ fn fixture(targets: &[(&str, &str)]) -> Fixture {
     fixture
 }
 
-#[track_caller]
-fn said(output: &Output, kind: &str, target: &str, field: &str) -> String {
-    let lines: Vec<Value> =
-        output.of_type(kind).into_iter().filter(|line| line["target"] == target).collect();
-    assert_eq!(lines.len(), 1, "{kind} of {target} in {}\n{}", output.stdout, output.stderr);
-    lines[0][field].as_str().unwrap_or_default().to_owned()
-}
-
 #[test]
 fn a_suite_that_does_not_compile_with_the_stand_in_is_measured_all_the_same() {
     let fixture = fixture(&[("work", PLAIN), ("rare", &rare())]);
@@ -58,8 +50,8 @@ fn a_suite_that_does_not_compile_with_the_stand_in_is_measured_all_the_same() {
         output.named("measurement"),
         ["spin", "spin", "tables/sum (all)", "tables/sum (all)"]
     );
-    assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (stand-in)");
-    assert_eq!(said(&output, "target", "rare", "harness"), "criterion 0.5.1 (own runner)");
+    assert_eq!(output.said("target", "work", "harness"), "criterion 0.5.1 (stand-in)");
+    assert_eq!(output.said("target", "rare", "harness"), "criterion 0.5.1 (own runner)");
     for line in output.of_type("measurement") {
         let notes = line["notes"].as_array().map_or(0, Vec::len);
         assert_eq!(notes, usize::from(line["target"] == "rare"), "{line}");
@@ -84,7 +76,7 @@ fn both_revisions_go_the_same_way() {
         [("HEAD~1", "HEAD", "slower"), ("HEAD", "HEAD~1", "faster")]
     {
         let output = fixture.nbench(&with(&AB, &[reference, contender])).exits(0);
-        assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (own runner)");
+        assert_eq!(output.said("target", "work", "harness"), "criterion 0.5.1 (own runner)");
         assert_eq!(output.named("comparison"), ["spin", "tables/sum (all)"]);
         let spin = output.comparison("spin");
         assert_eq!(spin["verdict"], verdict, "{spin}");
@@ -103,7 +95,7 @@ fn a_revision_that_cannot_go_the_same_way_is_told() {
     fixture.write("benches/work.rs", &rare());
     fixture.commit("Something rare");
     let output = fixture.nbench(&with(&AB, &["HEAD~1", "HEAD"])).exits(5);
-    let reason = said(&output, "not_measurable", "work", "reason");
+    let reason = output.said("not_measurable", "work", "reason");
     assert!(reason.contains("the real criterion") && reason.contains("not at this"), "{reason}");
 }
 
@@ -112,7 +104,7 @@ fn the_own_runner_can_be_asked_for() {
     let slow = PLAIN.replace("\"spin\"", "\"slow\"");
     let fixture = fixture(&[("work", PLAIN), ("slow", &slow)]);
     let output = fixture.nbench(&with(&RUN, &["--criterion-runner", "s*"])).exits(0);
-    assert_eq!(said(&output, "target", "work", "harness"), "criterion 0.5.1 (own runner)");
+    assert_eq!(output.said("target", "work", "harness"), "criterion 0.5.1 (own runner)");
     assert_eq!(output.named("measurement"), ["slow", "spin"]);
     let words = ["ab", "--criterion-runner", "--overlay-benches"];
     fixture.nbench(&words).exits(2).complains(&["cannot be used with"]);
@@ -146,7 +138,7 @@ fn what_goes_wrong_is_told_and_costs_no_other() {
     }
     let tail = told("panics")["stderr_tail"].as_str().unwrap_or_default();
     assert!(tail.contains("at the disco"), "{tail}");
-    let failure = said(&output, "failure", "broken", "error");
+    let failure = output.said("failure", "broken", "error");
     assert!(failure.contains("rarest") && failure.contains("benches/broken.rs:"), "{failure}");
     fixture.outlived_by_nothing();
 }

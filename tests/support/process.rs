@@ -178,6 +178,15 @@ impl Output {
         names
     }
 
+    /// One field of the only line of one type about a bench target.
+    #[track_caller]
+    pub fn said(&self, kind: &str, target: &str, field: &str) -> String {
+        let mut found = self.of_type(kind);
+        found.retain(|line| line["target"] == target);
+        assert_eq!(found.len(), 1, "{kind} of {target} in {}\n{}", self.stdout, self.stderr);
+        found[0][field].as_str().unwrap_or_default().to_owned()
+    }
+
     /// The only comparison of a benchmark.
     #[track_caller]
     pub fn comparison(&self, benchmark: &str) -> Value {

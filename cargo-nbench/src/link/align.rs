@@ -13,7 +13,7 @@ use object::elf::{FileHeader64, SHF_EXECINSTR, SectionHeader64};
 use object::read::archive::ArchiveFile;
 use object::read::elf::{FileHeader, SectionHeader};
 
-/// Bytes to which functions are aligned: a cache line of all common processors.
+/// Bytes to which functions are aligned: a cache line of x86-64 processors and of most others.
 pub(super) const ALIGNMENT: u64 = 64;
 
 /// Where a section header keeps its alignment: behind two 4-byte fields, four 8-byte fields and two

@@ -59,18 +59,25 @@ macro_rules! ignored {
     };
 }
 
+/// The settings that both kinds of benchmarks take.
+macro_rules! settings {
+    () => {
+        ignored!(
+            sample_size: usize,
+            warm_up_time: Duration,
+            measurement_time: Duration,
+            nresamples: usize,
+            noise_threshold: f64,
+            confidence_level: f64,
+            significance_level: f64,
+            plot_config: PlotConfiguration,
+            sampling_mode: SamplingMode,
+        );
+    };
+}
+
 impl<M: Measurement + 'static> Benchmark<M> {
-    ignored!(
-        sample_size: usize,
-        warm_up_time: Duration,
-        measurement_time: Duration,
-        nresamples: usize,
-        noise_threshold: f64,
-        confidence_level: f64,
-        significance_level: f64,
-        plot_config: PlotConfiguration,
-        sampling_mode: SamplingMode,
-    );
+    settings!();
 
     /// A first function.
     pub fn new<S, F>(id: S, f: F) -> Benchmark<M>
@@ -99,17 +106,7 @@ impl<M: Measurement + 'static> Benchmark<M> {
 }
 
 impl<T: Debug + 'static, M: Measurement + 'static> ParameterizedBenchmark<T, M> {
-    ignored!(
-        sample_size: usize,
-        warm_up_time: Duration,
-        measurement_time: Duration,
-        nresamples: usize,
-        noise_threshold: f64,
-        confidence_level: f64,
-        significance_level: f64,
-        plot_config: PlotConfiguration,
-        sampling_mode: SamplingMode,
-    );
+    settings!();
 
     /// A first function and the values.
     pub fn new<S, F, I>(id: S, f: F, parameters: I) -> ParameterizedBenchmark<T, M>
