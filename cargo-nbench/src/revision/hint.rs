@@ -30,14 +30,14 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
 
 /// The remote to fetch from: `origin`, else the first one, else `origin`.
 pub(super) fn remote(repository: &Repository) -> String {
-    let Ok(remotes) = repository.git2.remotes() else { return "origin".to_owned() };
-    let names: Vec<&str> = remotes.iter().filter_map(|name| name.ok().flatten()).collect();
+    let remotes = repository.git().line(&["remote"]).unwrap_or_default();
+    let names: Vec<&str> = remotes.lines().collect();
     let chosen = names.iter().find(|name| **name == "origin").or(names.first());
     chosen.map_or_else(|| "origin".to_owned(), |name| (*name).to_owned())
 }
 
 fn is_full_hash(spec: &str) -> bool {
-    spec.len() == 40 && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(spec.len(), 40 | 64) && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// How many generations back `HEAD~3` or `main^` asks for.
@@ -61,11 +61,9 @@ fn generations(spec: &str) -> Option<u64> {
 }
 
 fn names(repository: &Repository) -> Vec<String> {
-    let Ok(references) = repository.git2.references() else { return Vec::new() };
-    references
-        .flatten()
-        .filter_map(|reference| reference.shorthand().ok().map(str::to_owned))
-        .collect()
+    let format = "--format=%(refname:lstrip=2)";
+    let names = repository.git().line(&["for-each-ref", format]).unwrap_or_default();
+    names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The name with the fewest edits to `spec`, if it is close: at most two
