@@ -4,6 +4,7 @@
 
 mod build;
 mod command;
+mod environment;
 mod features;
 mod kept_lock;
 mod marker;
@@ -17,6 +18,7 @@ pub use build::{
 pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 
+pub use environment::maybe_answer;
 pub use kept_lock::KeptLock;
 
 use crate::failure::{Exit, Failure};

@@ -72,6 +72,7 @@ fn a_driver_that_leaves_ends_what_is_running() {
     // It would never connect, and is not waited for.
     let is_gone = || driver.is_gone();
     let words = ["-f", "/dev/null"].map(str::to_owned);
-    let run = Run::start(Path::new("tail"), &words, &is_gone);
+    let suite = Suite { executable: "tail".into(), runner: Vec::new() };
+    let run = Run::start(&suite, &words, &is_gone);
     assert!(matches!(run.err(), Some(Trouble::Gone)));
 }
