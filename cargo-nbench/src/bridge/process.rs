@@ -13,6 +13,7 @@ use super::message::{
     EXECUTABLE, LONGEST, Message, Question, RUNNER, RUNNER_VERSION, SPOKEN, decode,
 };
 use crate::launch::describe;
+use crate::secrets;
 
 /// Tells criterion where its runner listens.
 const PORT: &str = "CARGO_CRITERION_PORT";
@@ -82,6 +83,7 @@ impl<'a> Run<'a> {
         let mut command = Command::new(executable);
         command.args(arguments).env(PORT, port.to_string());
         command.env_remove(nbench::SOCKET_VARIABLE);
+        secrets::withhold(&mut command);
         if let Some(directory) = executable.parent() {
             command.env(FILES, directory.join("criterion"));
         }

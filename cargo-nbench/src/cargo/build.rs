@@ -267,9 +267,13 @@ fn invoke(
         }
         _ => None,
     };
+    let on_note = &mut |note: BuildNote| match note {
+        BuildNote::Line(line) => on_note(BuildNote::Line(context.outside_text(&line))),
+        note => on_note(note),
+    };
     match follow(&mut command, on_line, on_note, interrupted)? {
         Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
-        Ended::Failed(log) => Ok(Err(log)),
+        Ended::Failed(log) => Ok(Err(log.iter().map(|line| context.outside_text(line)).collect())),
         Ended::Done => {
             let shared = shared_libraries(context, options);
             let real = real_harnesses(workspace, &artifacts);
@@ -386,7 +390,7 @@ fn executable(
     };
     let package = workspace.package(&artifact.package_id);
     let own_scripts = || scripts.iter().filter(|s| s.package_id == artifact.package_id);
-    let mut env = package.map(package_variables).unwrap_or_default();
+    let mut env = package.map(|package| package_variables(workspace, package)).unwrap_or_default();
     for script in own_scripts() {
         env.extend(script.env.iter().cloned());
         env.push(("OUT_DIR".to_owned(), script.out_dir.to_string()));
@@ -424,11 +428,11 @@ fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeMap<Str
 }
 
 /// What `cargo bench` sets when it runs a target of this package.
-fn package_variables(package: &Package) -> Vec<(String, String)> {
+fn package_variables(workspace: &Workspace, package: &Package) -> Vec<(String, String)> {
     let version = &package.version;
     let optional = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    let manifest = package.manifest_path.as_std_path();
-    let directory = manifest.parent().unwrap_or(manifest);
+    let manifest = workspace.outside(package.manifest_path.as_std_path());
+    let directory = manifest.parent().unwrap_or(&manifest);
     let values = [
         ("CARGO_MANIFEST_DIR", directory.display().to_string()),
         ("CARGO_MANIFEST_PATH", manifest.display().to_string()),
