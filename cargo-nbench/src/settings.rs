@@ -10,6 +10,7 @@ use nbench_engine::remote::Limits;
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// Name of the settings file in the workspace root.
 pub const FILE: &str = "nbench.toml";
@@ -20,6 +21,9 @@ pub const FILE: &str = "nbench.toml";
 /// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
+    for name in secrets::inherited(&secrets::is_secret) {
+        command.env_remove(name);
+    }
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }
