@@ -10,6 +10,7 @@ use nbench_engine::remote::Limits;
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// Name of the settings file in the workspace root.
 pub const FILE: &str = "nbench.toml";
@@ -20,6 +21,9 @@ pub const FILE: &str = "nbench.toml";
 /// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
+    for name in secrets::inherited(&secrets::is_secret) {
+        command.env_remove(name);
+    }
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }
@@ -38,8 +42,7 @@ pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
-        return Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
-            .hint("run this inside a cargo workspace, or name one with `--manifest-path`");
+        return crate::cargo::missing_workspace(reason);
     }
     Failure::new(Exit::Usage, format!("cannot read the cargo workspace: {reason}"))
         .hint("`cargo metadata` in the same directory shows the whole message")

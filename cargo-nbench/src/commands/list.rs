@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::args::ListArgs;
-use crate::cargo::{KeptLock, load};
-use crate::commands::{build_selected, nothing_selected, tell_harnesses};
+use crate::cargo::load;
+use crate::commands::{ANOTHER_BUILDS, build_selected, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
 use crate::launch::Starter;
 use crate::lines::Line;
@@ -20,14 +20,11 @@ use crate::term::{Format, Term};
 /// When nothing is selected or a build fails.
 pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
-    let options = build_options(&args.build);
-    let kept = KeptLock::of(here, options.manifest_path.as_deref());
-    let workspace = load(here, &options)?;
-    let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
-    if let Some(kept) = kept {
-        kept.end();
-    }
+    let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
+    let (workspace, options) = (&tree.workspace, &tree.options);
+    let context = workspace.in_place(here, options);
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
+    tree.built();
     for line in built.remarks("@tree") {
         report::print(term, &line);
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::RunArgs;
-use crate::cargo::{KeptLock, load};
+use crate::cargo::load;
 use crate::commands::{
-    build_selected, describe_toolchain, exit_of, host_row, invocation, nothing_selected, starter,
-    tell_harnesses,
+    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation,
+    nothing_selected, starter, tell_harnesses,
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
@@ -28,17 +28,16 @@ use crate::term::Term;
 /// When settings, build or selection fail; what fails later is reported and told by the exit code.
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
-    let options = build_options(&args.build);
-    let kept = KeptLock::of(here, options.manifest_path.as_deref());
-    let workspace = load(here, &options)?;
+    let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
+    let (workspace, options) = (&tree.workspace, &tree.options);
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
     let mut settings = settings::load(&workspace.root, flags)?;
     if args.sequential_cases {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
-    let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
+    let context = workspace.in_place(here, options);
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
             crate::report::print(term, line);
@@ -46,10 +45,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.skipped, false));
     }
 
-    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
-    if let Some(kept) = kept {
-        kept.end();
-    }
+    let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
+    tree.built();
     let revision = measured_revision(term, &settings::start(here, &args.build));
     let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);

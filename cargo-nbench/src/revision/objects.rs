@@ -54,7 +54,7 @@ impl Objects {
     }
 
     fn temporary() -> Result<Self, Failure> {
-        let directory = tempfile::tempdir().map_err(|error| {
+        let directory = crate::private::directory("nbench").map_err(|error| {
             Failure::new(Exit::Usage, format!("cannot make a temporary directory: {error}"))
                 .hint("point TMPDIR at a directory that can be written to")
         })?;
