@@ -60,6 +60,8 @@ pub struct Session<'t> {
     /// Launch estimates of every comparison between revisions, by contender.
     estimates: Vec<(usize, Vec<Option<f64>>)>,
     started: Instant,
+    /// What may lie behind failures: side and text of each. They are explained at the end.
+    failures: Vec<(Option<String>, String)>,
 }
 
 impl<'t> Session<'t> {
@@ -76,6 +78,7 @@ impl<'t> Session<'t> {
             all_pairs: false,
             estimates: Vec::new(),
             started: Instant::now(),
+            failures: Vec::new(),
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
             session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
@@ -91,7 +94,11 @@ impl<'t> Session<'t> {
             page.hear(&line);
         }
         match line {
-            Line::Failure(failure) => self.recorder.failure(&failure),
+            Line::Failure(failure) => {
+                self.recorder.failure(&failure);
+                let text = format!("{}\n{}", failure.error, failure.stderr_tail);
+                self.failures.push((failure.side, text));
+            }
             Line::Context(_)
             | Line::Target(_)
             | Line::Skipped(_)
@@ -103,6 +110,11 @@ impl<'t> Session<'t> {
             Line::Comparison(comparison) => self.comparisons.push(*comparison),
             Line::Measurement(_) | Line::Summary(_) => {}
         }
+    }
+
+    /// Failures that were said: the side and all that is known of each.
+    pub fn failures(&self) -> &[(Option<String>, String)] {
+        &self.failures
     }
 
     /// Says that both sides of a benchmark are the same code.

@@ -3,6 +3,7 @@
 
 mod absent;
 mod overlaid;
+mod untracked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
 use overlaid::{Request, build_overlaid};
+use untracked::Trees;
 
 /// One built revision.
 pub struct Side {
@@ -46,6 +48,10 @@ pub struct Sides {
     pub remarks: Vec<Line>,
     /// The toolchain of the last side, for the record.
     pub toolchain: nbench_store::Toolchain,
+    /// The root of the user's working tree.
+    user: PathBuf,
+    /// Where in the repository the workspace lies.
+    place: PathBuf,
 }
 
 /// Where in the repository the user stands and what is to be built there.
@@ -96,9 +102,9 @@ pub fn build_sides(
         flags.push_str("-overlay");
     }
     term.start_waiting("checking out");
-    let workspace = within(wish.repository, wish.workspace);
-    let share = shared_paths(wish.share, &workspace)?;
-    let wanted = Wanted { flags: &flags, workspace: &workspace, share: &share };
+    let place = within(wish.repository, wish.workspace);
+    let share = shared_paths(wish.share, &place)?;
+    let wanted = Wanted { flags: &flags, workspace: &place, share: &share };
     let slots: Vec<Rc<Slot>> =
         slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
     term.end_progress();
@@ -122,14 +128,22 @@ pub fn build_sides(
         let setting = make(slot)?;
         let (context, options) = (setting.context(), setting.options.clone());
         let label = &revisions[side].label;
-        let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
+        let trees =
+            Trees { user: wish.repository.root(), checkout: slot.tree(), workspace: &place };
+        let at = |failure: Failure| {
+            let failure = named(failure, label, side == last, &revisions[side]);
+            match trees.explain(&failure.error).filter(|_| !absent::is_explained(&failure)) {
+                Some(reason) => failure.hint(reason),
+                None => failure,
+            }
+        };
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
-        let done = if wish.overlay {
+        let mut done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
-            let made = build_overlaid(
+            let mut made = build_overlaid(
                 term,
                 &Request {
                     newest,
@@ -144,11 +158,19 @@ pub fn build_sides(
                 },
             )
             .map_err(at)?;
+            for line in &mut made.not_measurable {
+                if let Line::NotMeasurable(line) = line {
+                    add_reason(&mut line.reason, trees);
+                }
+            }
             remarks.extend(made.not_measurable);
             made.built
         } else {
             build_selected(term, &workspace, &options, &context, label).map_err(at)?
         };
+        for target in &mut done.failed {
+            add_reason(&mut target.error, trees);
+        }
         let at_last = |line: &Line| match line {
             Line::Skipped(s) => contender_has(&built, distinct[last], &s.package, &s.target),
             _ => false,
@@ -211,7 +233,16 @@ pub fn build_sides(
     let Some(toolchain) = record else {
         return Err(Failure::new(Exit::Build, "no side was built"));
     };
-    Ok(Sides { sides, remarks, toolchain })
+    let user = wish.repository.root().to_owned();
+    Ok(Sides { sides, remarks, toolchain, user, place })
+}
+
+/// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the file.
+fn add_reason(text: &mut String, trees: Trees<'_>) {
+    if let Some(reason) = trees.explain(text) {
+        text.push_str("; ");
+        text.push_str(&reason);
+    }
 }
 
 /// How one side is built.
@@ -392,6 +423,16 @@ impl Sides {
             }
         }
         Ok(true)
+    }
+
+    /// Why a benchmark failed at the side of this name, or at any, when its checkout lacks a file of
+    /// the user's.
+    pub fn explain(&self, label: Option<&str>, message: &str) -> Option<String> {
+        let meant = |side: &&Side| label.is_none_or(|label| side.revision.label == label);
+        self.sides.iter().filter(meant).find_map(|side| {
+            let checkout = side.slot.tree();
+            Trees { user: &self.user, checkout, workspace: &self.place }.explain(message)
+        })
     }
 
     /// Where fresh link layouts of a target come from.
