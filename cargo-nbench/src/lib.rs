@@ -16,6 +16,7 @@ pub mod drive;
 pub mod dropin;
 pub mod failure;
 pub mod fingerprint;
+#[cfg(feature = "post")]
 pub mod forge;
 pub mod gate;
 mod git;
