@@ -15,6 +15,7 @@ pub mod date;
 pub mod drive;
 pub mod dropin;
 pub mod failure;
+pub mod filter;
 pub mod fingerprint;
 #[cfg(feature = "post")]
 pub mod forge;
@@ -37,6 +38,7 @@ pub mod revision;
 pub mod session;
 pub mod settings;
 pub mod sides;
+pub mod suggest;
 pub mod suite;
 pub mod term;
 pub mod walk;
@@ -65,6 +67,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),
+        Command::Completions(args) => Ok(commands::completions::completions(term, args)),
         Command::Clean(args) => commands::clean::clean(term, args),
     };
     term.end_progress();
