@@ -41,6 +41,8 @@ pub struct Term {
     format: Format,
     quiet: bool,
     bar: Option<ProgressBar>,
+    /// What `CARGO_TERM_COLOR` says of colours of cargo and compilers, unless `--color` says it.
+    compilers: Option<bool>,
 }
 
 impl std::fmt::Debug for Term {
@@ -63,6 +65,11 @@ impl Term {
             format: Format::Human,
             quiet: false,
             bar: None,
+            compilers: match std::env::var("CARGO_TERM_COLOR").as_deref() {
+                Ok("always") => Some(true),
+                Ok("never") => Some(false),
+                _ => None,
+            },
         }
     }
 
@@ -77,6 +84,7 @@ impl Term {
             format: Format::Human,
             quiet: false,
             bar: None,
+            compilers: None,
         }
     }
 
@@ -84,11 +92,19 @@ impl Term {
     pub fn configure(&mut self, format: Format, colour: Colour, quiet: bool) {
         self.format = format;
         self.quiet = quiet;
+        if colour != Colour::Auto {
+            self.compilers = None;
+        }
         match colour {
             Colour::Auto => {}
             Colour::Always => (self.out_colour, self.err_colour) = (true, true),
             Colour::Never => (self.out_colour, self.err_colour) = (false, false),
         }
+    }
+
+    /// Whether the words of cargo and compilers are shown in colour.
+    pub fn compilers_colour(&self) -> bool {
+        self.compilers.unwrap_or(self.err_colour)
     }
 
     /// What standard output looks like.

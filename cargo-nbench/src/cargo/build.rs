@@ -3,6 +3,8 @@
 
 mod process;
 
+pub(crate) use process::names_harness;
+
 use super::command::BuildContext;
 use super::environment::{self, Asked, Start};
 use super::marker::Mark;
@@ -118,6 +120,17 @@ pub struct FailedTarget {
     pub error: String,
     /// The last lines of the build.
     pub log: Vec<String>,
+    /// Whether the user has seen these lines already.
+    pub told: bool,
+}
+
+impl FailedTarget {
+    /// Whether it is the target itself that does not compile, and not what it is built on.
+    pub fn is_its_own_fault(&self) -> bool {
+        let itself = format!("(bench \"{}\")", self.target);
+        let at_fault = |line: &String| line.starts_with("error: could not compile `");
+        self.log.iter().any(|line| at_fault(line) && line.contains(&itself))
+    }
 }
 
 /// Builds all targets together, and one by one where that fails. Stops cargo and fails when
@@ -211,6 +224,7 @@ fn failed(target: &BenchTarget, log: &[String]) -> BuiltTarget {
         target: target.target.clone(),
         error: first_error(log),
         log: log.to_vec(),
+        told: true,
     })
 }
 
@@ -254,6 +268,7 @@ fn invoke(
     let arguments = arguments(workspace, targets, options, context);
     let mut command = context.cargo("bench");
     command.args(["--no-run", "--message-format=json-render-diagnostics"]).args(&arguments);
+    super::command::shown_in_colour(&mut command, context.colour);
     let mut artifacts = Vec::new();
     let on_line = &mut |line: &str| match serde_json::from_str(line) {
         Ok(Message::CompilerArtifact(artifact)) => {
@@ -415,7 +430,9 @@ fn executable(
                 format!("the real `{name}` in it obeys no runner: criterion 0.3.3 or newer does")
             }
             Some(name) => format!("cargo linked the real `{name}` and not what stands in for it"),
-            None => "it runs neither nbench, criterion nor divan: its `[[bench]]` needs `harness = false` and the `main` of one of them".to_owned(),
+            None => workspace
+                .package(&artifact.package_id)
+                .map_or_else(|| reach::FOREIGN_MAIN.to_owned(), reach::foreign_main),
         };
         return Ok(skipped(target, reason));
     };
@@ -456,14 +473,15 @@ fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeMap<Str
         .collect()
 }
 
-/// The first line that says what is wrong, and the place that the compiler names after it.
+/// The first sentence that says what is wrong, and the place that the compiler names after it.
 fn first_error(log: &[String]) -> String {
     let Some(at) = log.iter().position(|line| line.starts_with("error")) else {
         return log.last().map_or("cargo failed without a message", |line| line.trim()).to_owned();
     };
     let error = log[at].trim();
+    let sentence = error.strip_prefix("error: ").unwrap_or(error);
     let place = log.get(at + 1).and_then(|line| line.trim_start().strip_prefix("--> "));
-    place.map_or_else(|| error.to_owned(), |place| format!("{error} ({})", place.trim()))
+    place.map_or_else(|| sentence.to_owned(), |place| format!("{sentence} ({})", place.trim()))
 }
 
 /// The failure of a build that left nothing to run.
@@ -476,10 +494,10 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .iter()
         .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
         .collect();
-    let log = targets.first().map(|target| target.log.as_slice()).unwrap_or_default();
+    let untold = targets.first().filter(|target| !target.told);
     let first = targets.first().map(|target| target.error.as_str()).unwrap_or_default();
     let mut error = format!("cannot build {}: {first}", named.join(" and "));
-    for line in log {
+    for line in untold.map(|target| target.log.as_slice()).unwrap_or_default() {
         error.push('\n');
         error.push_str(line);
     }

@@ -22,6 +22,14 @@ use crate::lint_cap;
 /// The first argument of this program as cargo's runner.
 const SUBCOMMAND: &str = "__cargo-runner";
 
+/// What stands between this program and an executable in the words of a runner.
+#[cfg(not(test))]
+const WORDS: &str = SUBCOMMAND;
+
+/// The program of unit tests is another one; one of its tests answers.
+#[cfg(test)]
+const WORDS: &str = "--test --exact cargo::environment::tests::the_runner_answers";
+
 /// Where the runner leaves what it was told.
 const ANSWERS: &str = "NBENCH_RUNNER_ANSWERS";
 
@@ -88,7 +96,7 @@ impl Asked {
         let mut command = context.cargo("bench");
         command.args(arguments).env(ANSWERS, directory.path());
         for triple in triples {
-            command.env(runner_variable(triple), format!("{} {SUBCOMMAND}", link.display()));
+            command.env(runner_variable(triple), format!("{} {WORDS}", link.display()));
         }
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let before = environment(&command);
@@ -190,6 +198,28 @@ pub(super) fn users_runner(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_runner_answers() {
+        // Cargo may have started this very test as the runner of another one.
+        if let Some(answers) = env::var_os(ANSWERS) {
+            let words = env::args_os().skip(1).map(PathBuf::from);
+            let executable = words.into_iter().find(|word| word.is_file()).unwrap();
+            return answer(&executable, Path::new(&answers)).unwrap();
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let executable = env::current_exe().unwrap();
+        answer(&executable, directory.path()).unwrap();
+        let before = BTreeMap::from([("PATH".into(), env::var_os("PATH").unwrap())]);
+        let asked = Asked { directory, before };
+        let start = asked.start(&executable).unwrap();
+        assert_eq!(start.cwd, env::current_dir().unwrap());
+        let known: Vec<&OsString> = start.env.iter().map(|(name, _)| name).collect();
+        assert!(known.contains(&&"CARGO_MANIFEST_DIR".into()) && !known.contains(&&"PATH".into()));
+        assert_eq!(asked.start(Path::new("/no/such/executable")), None);
+        // No command that anyone types is taken for it.
+        assert!(maybe_answer(["cargo-nbench", "run"].map(OsString::from)).is_none());
+    }
 
     #[test]
     fn variables_of_runners_are_named_as_cargo_names_them() {
