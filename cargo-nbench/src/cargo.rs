@@ -4,23 +4,27 @@
 
 mod build;
 mod command;
+mod environment;
 mod features;
 mod kept_lock;
 mod marker;
 mod reach;
 mod stand_in;
 
+pub(crate) use build::names_harness;
 pub use build::{
     BuildNote, BuiltTarget, Executable, FailedTarget, OWN_RUNNER, ProfileSummary, STAND_IN, build,
     build_each, failure,
 };
-pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
+pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 
+pub use environment::maybe_answer;
 pub use kept_lock::KeptLock;
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
+use sha2::{Digest as _, Sha256};
 use stand_in::Injection;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -138,16 +142,35 @@ impl Workspace {
         !self.injection.is_empty()
     }
 
-    /// How the working tree itself is built: with stand-ins in a target directory of its own, and
-    /// with the lints that a bench target has denied for the real harness as warnings.
+    /// How the working tree itself is built: with stand-ins, or where the target directory lies outside
+    /// of the workspace, in a target directory of its own, and with the lints that a bench target has denied for the real harness as warnings.
     #[must_use]
     pub fn in_place<'a>(&self, dir: &'a Path, options: &BuildOptions) -> BuildContext<'a> {
-        if !self.has_stand_ins() {
-            return BuildContext::new(dir);
-        }
         let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
-        let target = std::path::absolute(target.join(OWN_TARGET)).ok();
-        BuildContext { cap_lints: true, target_dir: target, ..BuildContext::new(dir) }
+        let target = std::path::absolute(target).unwrap_or_else(|_| target.clone());
+        let mut context = BuildContext::new(dir);
+        if self.has_stand_ins() || self.may_be_shared(&target) {
+            context.target_dir = Some(match self.may_be_shared(&target) {
+                true => target.join(OWN_TARGET).join(self.own_name()),
+                false => target.join(OWN_TARGET),
+            });
+        }
+        context.cap_lints = self.has_stand_ins();
+        context
+    }
+
+    /// Whether other checkouts may build in this directory too. Cargo tells packages by their place
+    /// in a workspace and files by their times, so it takes the code of another checkout for this one's.
+    fn may_be_shared(&self, target: &Path) -> bool {
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        !whole(target).starts_with(whole(&self.root))
+    }
+
+    /// A name for this workspace that no other checkout has.
+    fn own_name(&self) -> String {
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether a target can reach criterion, under whatever name, real or not.

@@ -24,6 +24,7 @@ use crate::launch::Starter;
 use crate::lines::{FailureLine, Line, Skipped, TargetLine};
 use crate::own_runner::{self, Place};
 use crate::place::Placement;
+use crate::report;
 use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
@@ -94,8 +95,10 @@ pub fn build_selected(
     workspace: &Workspace,
     options: &BuildOptions,
     context: &BuildContext<'_>,
-    what: &str,
+    side: &str,
 ) -> Result<Built, Failure> {
+    let what = format!("building {side}");
+    let context = &BuildContext { colour: term.compilers_colour(), ..context.clone() };
     let mut built = Built::default();
     let mut targets: Vec<BenchTarget> = Vec::new();
     for selected in select(workspace, options) {
@@ -110,9 +113,12 @@ pub fn build_selected(
     let place = Place { options, context };
     own_runner::add(term, place, &as_they_are, &mut built)?;
     if !targets.is_empty() {
-        build_with_stand_ins(term, workspace, &targets, place, what, &mut built)?;
+        build_with_stand_ins(term, workspace, &targets, place, &what, &mut built)?;
     }
     if built.executables.is_empty() && !built.failed.is_empty() {
+        for target in &built.failed {
+            report::for_machines(term, &Line::Failure(not_built(target, side)));
+        }
         return Err(failure(&built.failed));
     }
     built.executables.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -178,10 +184,11 @@ pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
 pub fn tell(term: &mut Term, note: BuildNote) {
     match note {
         BuildNote::Line(line) => {
-            let word = line.split_whitespace().next().unwrap_or_default();
+            let plain = anstream::adapter::strip_str(&line).to_string();
+            let word = plain.split_whitespace().next().unwrap_or_default();
             let progress = ["Compiling", "Finished", "Executable", "Blocking", "Fresh"];
             if progress.contains(&word) {
-                term.advance(1, line.trim());
+                term.advance(1, plain.trim());
             } else {
                 term.pass(&line);
             }
@@ -240,7 +247,7 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
     }
     match skipped {
         [] => failure("no bench target is selected").hint(
-            "a target needs `[[bench]] name = \"..\" harness = false` and nbench, criterion or divan; `-p`, `--workspace` and `--bench` select",
+            "`-p`, `--workspace` and `--bench` select; a new target needs these lines in `Cargo.toml`, and `benches/speed.rs`:\n\n[dev-dependencies]\nnbench = { git = \"https://github.com/nbench/nbench\" }\n\n[[bench]]\nname = \"speed\"\nharness = false",
         ),
         [Line::Skipped(missing)] if missing.target.is_empty() => {
             failure(&format!("`{}`: {}", missing.package, missing.reason))

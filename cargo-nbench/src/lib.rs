@@ -3,7 +3,7 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `page` (what becomes of results).
+//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
 pub mod args;
 pub mod bridge;
@@ -41,6 +41,7 @@ pub mod sides;
 pub mod suggest;
 pub mod suite;
 pub mod term;
+pub mod text;
 pub mod walk;
 
 use std::ffi::OsString;
@@ -86,11 +87,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
 /// Help and version go to standard output and are no failure.
 fn show_usage(term: &mut Term, error: &clap::Error) -> Exit {
     let text = error.render();
-    let text = if term.paint(term::Tone::Strong, "x") == "x" {
-        text.to_string()
-    } else {
-        text.ansi().to_string()
-    };
+    let text = if term.has_colour() { text.ansi().to_string() } else { text.to_string() };
     if error.use_stderr() {
         term.pass(&text);
         Exit::Usage

@@ -32,8 +32,7 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
-        return Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
-            .hint("run this inside a cargo workspace, or name one with `--manifest-path`");
+        return crate::cargo::missing_workspace(reason);
     }
     Failure::new(Exit::Usage, format!("cannot read the cargo workspace: {reason}"))
         .hint("`cargo metadata` in the same directory shows the whole message")

@@ -21,7 +21,7 @@ pub fn program(executable: &Executable) -> Program {
         path: executable.path.clone(),
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
-        shared_library_dirs: executable.shared_library_dirs.clone(),
+        runner: executable.runner.clone(),
         bridged: executable.has_own_runner(),
         ..Program::default()
     }

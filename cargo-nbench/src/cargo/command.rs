@@ -27,6 +27,8 @@ pub struct BuildContext<'a> {
     pub configuration: Vec<PathBuf>,
     /// Variables for cargo and everything it starts.
     pub extra_env: Vec<(String, String)>,
+    /// Whether what compilers say is shown in colour.
+    pub colour: bool,
 }
 
 impl<'a> BuildContext<'a> {
@@ -40,6 +42,7 @@ impl<'a> BuildContext<'a> {
             dir,
             configuration: Vec::new(),
             extra_env: Vec::new(),
+            colour: false,
         }
     }
 
@@ -71,12 +74,27 @@ impl<'a> BuildContext<'a> {
         let mut command = Command::new(program);
         command.current_dir(self.dir).stdin(Stdio::null());
         scrub(&mut command);
+        // What it says is read line by line, whatever the user likes to see.
+        command.envs(PLAIN);
         if let Some(toolchain) = &self.toolchain {
             command.env("RUSTUP_TOOLCHAIN", toolchain);
         }
         command.envs(self.extra_env.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// How cargo writes for a program that reads it.
+const PLAIN: [(&str, &str); 4] = [
+    ("CARGO_TERM_COLOR", "never"),
+    ("CARGO_TERM_PROGRESS_WHEN", "never"),
+    ("CARGO_TERM_QUIET", "false"),
+    ("CARGO_TERM_VERBOSE", "false"),
+];
+
+/// How cargo writes what is shown to the user as it is.
+pub(super) fn shown_in_colour(command: &mut Command, colour: bool) {
+    command.env("CARGO_TERM_COLOR", if colour { "always" } else { "never" });
 }
 
 fn cargo_program() -> OsString {
@@ -112,8 +130,18 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
         return Ok(output.stdout);
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    if message.starts_with("could not find `Cargo.toml`") {
+        return Err(no_workspace(message));
+    }
     Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
         .hint("`cargo metadata` in the same directory shows the same message"))
+}
+
+/// The failure of a place that is no part of a cargo workspace.
+pub(crate) fn no_workspace(reason: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
+        .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
 }
 
 pub(super) fn not_started(command: &Command, error: &std::io::Error) -> Failure {

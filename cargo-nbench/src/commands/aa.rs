@@ -22,7 +22,7 @@ use crate::revision::Repository;
 use crate::settings::{self, Plans, build_options, flag_layer};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
-use crate::term::{Format, Term, Tone};
+use crate::term::{Format, Term, Text, Tone};
 
 /// What repeated comparisons of one benchmark with itself brought.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -248,19 +248,20 @@ fn show(
                 "threshold": threshold,
             }));
         }
-        let title = term.paint(Tone::Strong, &format!("{package}/{target}  {name}"));
+        let mut text = Text::toned(Tone::Strong, &format!("{package}/{target}  {name}"));
         let share = |values: &[f64]| {
             typical(values).map_or("unavailable".to_owned(), |v| format!("{:.2} %", 100.0 * v))
         };
         let alarms = format!("{} of {} called", result.called(), result.comparisons());
-        let alarms = term.paint(if result.called() > 0 { Tone::Bad } else { Tone::Good }, &alarms);
-        term.line(&format!(
-            "{title}\n  {alarms}, {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
+        let tone = if result.called() > 0 { Tone::Bad } else { Tone::Good };
+        text.line(2).add(tone, &alarms).say(&format!(
+            ", {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
             result.inconclusive,
             share(&result.half_widths),
             share(&result.smallest),
             typical(&result.launches).map_or("no".to_owned(), |l| format!("{l:.0}")),
         ));
+        term.line(text);
     }
     if term.format() == Format::Json {
         let bound = proportion_interval(called, comparisons, 0.95);

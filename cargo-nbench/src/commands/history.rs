@@ -15,7 +15,7 @@ use crate::filter::Filter;
 use crate::record::{now_ms, store_failure, stored_comparison};
 use crate::revision::Repository;
 use crate::settings::{self, store_path};
-use crate::term::{Format, Term, Tone};
+use crate::term::{Format, Term, Text, Tone};
 
 /// Reads the store and shows it on the terminal, as JSON lines or as a page.
 ///
@@ -310,12 +310,10 @@ fn json(term: &mut Term, view: &HistoryView) {
 fn text(term: &mut Term, view: &HistoryView) {
     for series in &view.benchmarks {
         let title = format!("{}/{}  {}", series.package, series.target, series.name);
-        let title = term.paint(Tone::Strong, &title);
-        term.line(&title);
+        term.line(Text::toned(Tone::Strong, &title));
         for host in &series.hosts {
             if view.hosts.len() > 1 || series.hosts.len() > 1 {
-                let text = term.paint(Tone::Faint, &format!("  on {}", host.host_summary));
-                term.line(&text);
+                term.line(Text::toned(Tone::Faint, &format!("  on {}", host.host_summary)));
             }
             for point in &host.points {
                 let interval = match (point.low, point.high) {

@@ -26,7 +26,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let kept = KeptLock::of(here, options.manifest_path.as_deref());
     let workspace = load(here, &options)?;
     let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
+    let built = build_selected(term, &workspace, &options, &context, "@tree")?;
     if let Some(kept) = kept {
         kept.end();
     }

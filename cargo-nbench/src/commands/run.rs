@@ -40,7 +40,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
     let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "building benchmarks")?;
+    let built = build_selected(term, &workspace, &options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
             crate::report::print(term, line);
