@@ -7,6 +7,7 @@
 
 pub mod args;
 pub mod bridge;
+pub mod cache;
 mod capture;
 pub mod cargo;
 pub mod checkout;

@@ -33,6 +33,13 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(metadata.workspace_root.into_std_path_buf())
 }
 
+/// The directory whose repository is meant: that of the manifest, wherever the user stands.
+pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
+    let manifest = args.manifest_path.as_ref().map(|manifest| here.join(manifest));
+    let directory = manifest.as_deref().and_then(Path::parent).filter(|place| place.is_dir());
+    directory.map_or_else(|| here.to_owned(), Path::to_path_buf)
+}
+
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {

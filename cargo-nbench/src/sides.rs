@@ -14,7 +14,7 @@ use crate::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
     load_in, resolve_toolchain,
 };
-use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
+use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
@@ -58,6 +58,10 @@ pub struct Wish<'w> {
     pub options: &'w BuildOptions,
     /// Whether the last side's bench sources are built against every revision.
     pub overlay: bool,
+    /// The root of the user's workspace.
+    pub workspace: &'w Path,
+    /// Inputs that git does not carry, relative to that root.
+    pub share: &'w [String],
 }
 
 /// Checks out and builds every revision; equal trees share a checkout. The last one is built first:
@@ -92,8 +96,11 @@ pub fn build_sides(
         flags.push_str("-overlay");
     }
     term.start_waiting("checking out");
+    let workspace = within(wish.repository, wish.workspace);
+    let share = shared_paths(wish.share, &workspace)?;
+    let wanted = Wanted { flags: &flags, workspace: &workspace, share: &share };
     let slots: Vec<Rc<Slot>> =
-        slots.acquire_all(&trees, &flags)?.into_iter().map(Rc::new).collect();
+        slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
     term.end_progress();
 
     let last = revisions.len() - 1;
@@ -297,13 +304,15 @@ fn distinct_trees(revisions: &[Revision]) -> Vec<usize> {
         .collect()
 }
 
+/// A directory of the user's as seen from the root of the repository; empty for one outside of it.
+fn within(repository: &Repository, path: &Path) -> PathBuf {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    path.strip_prefix(repository.root()).map(Path::to_owned).unwrap_or_default()
+}
+
 /// The user's directory in a checkout; its nearest existing ancestor when the revision lacks it.
 fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
-    let here = wish.here.canonicalize().unwrap_or_else(|_| wish.here.to_owned());
-    let root =
-        wish.repository.root().canonicalize().unwrap_or_else(|_| wish.repository.root().to_owned());
-    let inside = here.strip_prefix(&root).unwrap_or(Path::new(""));
-    let mut dir = slot.tree().join(inside);
+    let mut dir = slot.tree().join(within(wish.repository, wish.here));
     while !dir.is_dir() && dir != slot.tree() {
         dir.pop();
     }

@@ -42,7 +42,7 @@ const MOST: usize = 16;
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
@@ -63,6 +63,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     if let Some(why) = why {
         term.note(&why);
     }
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
     let names: Vec<String> =
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
@@ -73,6 +76,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         here: &here,
         options: &options,
         overlay: args.overlay_benches,
+        workspace: &root,
+        share: &settings.share,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
