@@ -53,6 +53,7 @@ pub fn print(term: &mut Term, line: &Line) {
             let text = summary(term, s);
             term.line(&text);
         }
+        Line::Error(e) => term.error(&e.error, e.hint.as_deref()),
     }
 }
 

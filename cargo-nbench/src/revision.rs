@@ -3,6 +3,7 @@
 //! not know where or how a revision is built.
 
 mod default_reference;
+mod file;
 mod hint;
 mod snapshot;
 

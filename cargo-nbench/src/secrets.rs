@@ -36,8 +36,7 @@ const OWNERS: [&str; 26] = [
 ];
 
 /// What one of the words of a credential's name is.
-const WORDS: [&str; 7] =
-    ["ACCESSTOKEN", "JWT", "PASSWORD", "PAT", "SECRET", "SECRETS", "TOKEN"];
+const WORDS: [&str; 7] = ["ACCESSTOKEN", "JWT", "PASSWORD", "PAT", "SECRET", "SECRETS", "TOKEN"];
 
 /// Whether a variable is a credential of a forge, a CI service or a registry, such as `GITHUB_TOKEN`,
 /// `ACTIONS_ID_TOKEN_REQUEST_TOKEN`, `CI_JOB_TOKEN` or `CARGO_REGISTRIES_OURS_TOKEN`.

@@ -59,8 +59,7 @@ pub fn load(
     let original = Original { root, members: &members, place: &place };
     let mirror = Arc::new(Mirror::of(&original, on_wait)?);
     let start = super::start_manifest(dir, options).unwrap_or_else(|| root.join("Cargo.toml"));
-    let options =
-        BuildOptions { manifest_path: Some(mirror.inside(&start)), ..options.clone() };
+    let options = BuildOptions { manifest_path: Some(mirror.inside(&start)), ..options.clone() };
     let context = BuildContext { mirror: Some(Arc::clone(&mirror)), ..context };
     let mut workspace = load_in(&context, &options)?;
     workspace.target_directory = layout.target_directory.into_std_path_buf();

@@ -74,8 +74,7 @@ impl Mirror {
             Err(error) => return Err(unusable(error)),
         };
         let kept = locks.join(text.as_ref().map_or("none".to_owned(), |text| digest(text)));
-        let mirror =
-            Self { base, root: root.to_owned(), kept, held: Mutex::new(Some(held)) };
+        let mirror = Self { base, root: root.to_owned(), kept, held: Mutex::new(Some(held)) };
         mirror.link(&top(root, original.members)).map_err(unusable)?;
         mirror.write_lock(text).map_err(unusable)?;
         Ok(mirror)

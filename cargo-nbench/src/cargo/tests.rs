@@ -2,8 +2,8 @@
 //! nothing but each other. It never reaches a registry.
 
 use super::{
-    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure, load_in,
-    matches, select,
+    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure,
+    load_in, matches, select,
 };
 use crate::failure::Exit;
 use std::fs;

@@ -7,8 +7,8 @@ use nbench_store::{NewRun, RunCommand};
 use crate::args::RunArgs;
 use crate::cargo::load;
 use crate::commands::{
-    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, nothing_selected, starter,
-    tell_harnesses,
+    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation,
+    nothing_selected, starter, tell_harnesses,
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};

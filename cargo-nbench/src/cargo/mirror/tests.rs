@@ -64,7 +64,10 @@ fn a_mirror_follows_the_tree_and_holds_neither_itself_nor_git() {
     assert!(!inside("target").exists() && !inside("../.git").exists());
     assert_eq!(of.outside(&inside("benches/a.rs")), root.join("benches/a.rs"));
     assert_eq!(of.outside(Path::new("/elsewhere")), Path::new("/elsewhere"));
-    assert_eq!(of.outside_text(&inside("a").display().to_string()), root.join("a").display().to_string());
+    assert_eq!(
+        of.outside_text(&inside("a").display().to_string()),
+        root.join("a").display().to_string()
+    );
     assert!(!of.inside(&home.path().join("team/other")).exists(), "nothing leads there");
     of.keep();
     // A file is gone, another is new, and one manifest leads farther up.
