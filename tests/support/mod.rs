@@ -187,6 +187,19 @@ impl Fixture {
         self.spawn(args).finish()
     }
 
+    /// As [`Fixture::nbench`], with more variables.
+    #[track_caller]
+    pub fn nbench_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        let mut command = self.command(env!("CARGO_BIN_EXE_cargo-nbench"));
+        command.args(args).envs(variables.iter().copied());
+        Running::start(command).finish()
+    }
+
+    /// A path outside the repository that vanishes with it.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
     /// Starts `cargo-nbench`.
     #[track_caller]
     pub fn spawn(&self, args: &[&str]) -> Running {
