@@ -5,6 +5,7 @@
 mod commit;
 mod default_reference;
 mod discover;
+mod file;
 mod hint;
 pub(crate) mod objects;
 mod snapshot;

@@ -101,7 +101,7 @@ impl<'t> Session<'t> {
                 self.recorder.details(&self.aside);
             }
             Line::Comparison(comparison) => self.comparisons.push(*comparison),
-            Line::Measurement(_) | Line::Summary(_) => {}
+            Line::Measurement(_) | Line::Summary(_) | Line::Error(_) => {}
         }
     }
 

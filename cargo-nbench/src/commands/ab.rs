@@ -20,6 +20,7 @@ use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
 use crate::place::addresses_summary;
+use crate::policy::{self, Compared};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
@@ -49,7 +50,14 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     flags.confidence = args.confidence;
     flags.batching.clone_from(&args.batching);
     flags.layouts = args.layouts.map(settings::layouts);
-    let mut settings = settings::load(&root, flags)?;
+    let (revisions, why) = choose(&repository, &args.revisions)?;
+    let gated = policy::is_gated(args.gate, args.require_verdict);
+    let mut settings = if gated {
+        let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
+        policy::settings(term, compared, flags)?
+    } else {
+        settings::load(&root, flags)?
+    };
     settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
@@ -59,7 +67,6 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         // Its p-values are of the other method.
         settings.plan.control_discovery = false;
     }
-    let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);
     }
@@ -140,7 +147,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target, &settings.aliases);
+        let mut listed = list_target(&starter, target, &settings.aliases);
+        listed.by_reference = gated;
         ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
