@@ -8,6 +8,7 @@ mod features;
 mod kept_lock;
 mod marker;
 mod reach;
+mod sources;
 mod stand_in;
 
 pub use build::{
@@ -18,6 +19,8 @@ pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 
 pub use kept_lock::KeptLock;
+pub use sources::Sources;
+pub(crate) use sources::normal;
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};

@@ -6,6 +6,7 @@ mod process;
 use super::command::BuildContext;
 use super::marker::Mark;
 use super::reach::{self, HARNESS};
+use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
@@ -67,6 +68,8 @@ pub struct Executable {
     pub env: Vec<(String, String)>,
     /// Its working directory: that of its package.
     pub cwd: PathBuf,
+    /// The files it was compiled from.
+    pub sources: Sources,
 }
 
 impl Executable {
@@ -103,6 +106,16 @@ pub enum BuiltTarget {
     },
     /// Not built.
     Failed(FailedTarget),
+}
+
+impl BuiltTarget {
+    /// The same with the files it was compiled from.
+    fn from(mut self, sources: Sources) -> Self {
+        if let BuiltTarget::Ready(executable) = &mut self {
+            executable.sources = sources;
+        }
+        self
+    }
 }
 
 /// A target that does not build.
@@ -285,7 +298,12 @@ fn invoke(
                         let reason = "cargo built no executable for it".to_owned();
                         Ok(skipped(target, reason))
                     },
-                    |artifact| executable(workspace, target, artifact, &scripts, &shared, &real),
+                    |artifact| {
+                        let sources = sources::of(workspace, &artifacts, artifact);
+                        let built =
+                            executable(workspace, target, artifact, &scripts, &shared, &real)?;
+                        Ok(built.from(sources))
+                    },
                 )
             });
             built.collect::<Result<Vec<_>, Failure>>().map(Ok)
@@ -407,6 +425,7 @@ fn executable(
         fresh: artifact.fresh,
         env,
         cwd: target.manifest_dir.clone(),
+        sources: Sources::default(),
         target: target.clone(),
     })))
 }

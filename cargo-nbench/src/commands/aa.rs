@@ -136,7 +136,13 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     }
     let tree = repository.working_tree()?;
     let options = build_options(&args.build);
-    let wish = Wish { repository: &repository, here: &here, options: &options, overlay: false };
+    let wish = Wish {
+        repository: &repository,
+        here: &here,
+        options: &options,
+        overlay: false,
+        own_toolchains: false,
+    };
     let built = build_sides(term, &wish, &[tree.clone(), tree])?;
     let (targets, _) = built.common();
     for line in &built.remarks {

@@ -12,6 +12,7 @@ use crate::commands::run::{settings_json, standing_on};
 use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter, tell_harnesses};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
@@ -69,6 +70,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         here: &here,
         options: &options,
         overlay: args.overlay_benches,
+        own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
@@ -127,6 +129,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
+    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
     let mut lanes = Vec::new();
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
@@ -158,6 +161,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
+            let notes = built.notes(&repository, &listed.target, gated)?;
+            session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
                 Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
