@@ -144,7 +144,6 @@ pub fn build_sides(
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
-        let what = format!("building {label}");
         let done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
@@ -166,7 +165,7 @@ pub fn build_sides(
             remarks.extend(made.not_measurable);
             made.built
         } else {
-            build_selected(term, &workspace, &options, &context, &what).map_err(at)?
+            build_selected(term, &workspace, &options, &context, label).map_err(at)?
         };
         let at_last = |line: &Line| match line {
             Line::Skipped(s) => contender_has(&built, distinct[last], &s.package, &s.target),

@@ -187,6 +187,34 @@ impl Fixture {
         self.spawn(args).finish()
     }
 
+    /// As [`Fixture::nbench`] with these variables, which may replace those that fixtures set.
+    #[track_caller]
+    pub fn nbench_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        self.nbench_as(&self.root, variables, args)
+    }
+
+    /// As [`Fixture::nbench`] in another directory and with these variables.
+    #[track_caller]
+    pub fn nbench_as(&self, directory: &Path, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        let mut command = self.command(env!("CARGO_BIN_EXE_cargo-nbench"));
+        command.args(args).current_dir(directory).envs(variables.iter().copied());
+        Running::start(command).finish()
+    }
+
+    /// As [`Fixture::nbench`] in another directory.
+    #[track_caller]
+    pub fn nbench_in(&self, directory: &Path, args: &[&str]) -> Output {
+        self.nbench_as(directory, &[], args)
+    }
+
+    /// The triple that the compiler builds for.
+    pub fn host_triple(&self) -> String {
+        let output = self.command("rustc").arg("-vV").output().expect("rustc is installed");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        host.expect("rustc names its host").to_owned()
+    }
+
     /// Starts `cargo-nbench`.
     #[track_caller]
     pub fn spawn(&self, args: &[&str]) -> Running {
@@ -198,9 +226,15 @@ impl Fixture {
     /// Runs cargo itself in the repository.
     #[track_caller]
     pub fn cargo(&self, args: &[&str]) -> Output {
+        self.cargo_with(&[], args)
+    }
+
+    /// As [`Fixture::cargo`] with these variables.
+    #[track_caller]
+    pub fn cargo_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = self.command(cargo);
-        command.args(args);
+        command.args(args).envs(variables.iter().copied());
         Running::start(command).finish()
     }
 

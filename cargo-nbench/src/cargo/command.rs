@@ -2,12 +2,15 @@
 //! us, with the toolchain and the configuration that both sides share. It does
 //! not know what is built.
 
+use super::mirror::Mirror;
 use crate::failure::{Exit, Failure};
 use crate::lint_cap;
+use crate::secrets;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Where and how cargo is started for one side.
 #[derive(Clone, Debug)]
@@ -29,6 +32,10 @@ pub struct BuildContext<'a> {
     pub configuration: Vec<PathBuf>,
     /// Variables for cargo and everything it starts.
     pub extra_env: Vec<(String, String)>,
+    /// Whether what compilers say is shown in colour.
+    pub colour: bool,
+    /// Where the workspace is mirrored, for a lock file of ours.
+    pub mirror: Option<Arc<Mirror>>,
 }
 
 impl<'a> BuildContext<'a> {
@@ -43,7 +50,14 @@ impl<'a> BuildContext<'a> {
             dir,
             configuration: Vec::new(),
             extra_env: Vec::new(),
+            colour: false,
+            mirror: None,
         }
+    }
+
+    /// A text of cargo or the compiler with the user's own paths.
+    pub(super) fn outside_text(&self, text: &str) -> String {
+        self.mirror.as_ref().map_or_else(|| text.to_owned(), |mirror| mirror.outside_text(text))
     }
 
     /// Cargo with a subcommand, and everything of this context.
@@ -51,6 +65,12 @@ impl<'a> BuildContext<'a> {
         let own = self.cargo.as_ref().map(|path| path.clone().into_os_string());
         let mut command = self.program(&own.unwrap_or_else(cargo_program));
         command.arg(subcommand);
+        // Whoever builds runs build scripts and macros; the others may have to fetch.
+        if subcommand == "bench" {
+            secrets::withhold(&mut command);
+        } else {
+            secrets::withhold_from_fetching(&mut command);
+        }
         for file in &self.configuration {
             command.arg("--config").arg(file);
         }
@@ -68,19 +88,36 @@ impl<'a> BuildContext<'a> {
 
     /// The compiler that cargo would call.
     pub(crate) fn rustc(&self) -> Command {
-        self.program(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        let mut command = self.program(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        secrets::withhold(&mut command);
+        command
     }
 
     fn program(&self, program: &OsStr) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir).stdin(Stdio::null());
         scrub(&mut command);
+        // What it says is read line by line, whatever the user likes to see.
+        command.envs(PLAIN);
         if let Some(toolchain) = &self.toolchain {
             command.env("RUSTUP_TOOLCHAIN", toolchain);
         }
         command.envs(self.extra_env.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// How cargo writes for a program that reads it.
+const PLAIN: [(&str, &str); 4] = [
+    ("CARGO_TERM_COLOR", "never"),
+    ("CARGO_TERM_PROGRESS_WHEN", "never"),
+    ("CARGO_TERM_QUIET", "false"),
+    ("CARGO_TERM_VERBOSE", "false"),
+];
+
+/// How cargo writes what is shown to the user as it is.
+pub(super) fn shown_in_colour(command: &mut Command, colour: bool) {
+    command.env("CARGO_TERM_COLOR", if colour { "always" } else { "never" });
 }
 
 fn cargo_program() -> OsString {
@@ -116,8 +153,18 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
         return Ok(output.stdout);
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    if message.starts_with("could not find `Cargo.toml`") {
+        return Err(no_workspace(message));
+    }
     Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
         .hint("`cargo metadata` in the same directory shows the same message"))
+}
+
+/// The failure of a place that is no part of a cargo workspace.
+pub(crate) fn no_workspace(reason: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
+        .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
 }
 
 pub(super) fn not_started(command: &Command, error: &std::io::Error) -> Failure {
@@ -136,6 +183,7 @@ pub fn resolve_toolchain(dir: &Path) -> Option<String> {
     }
     let mut command = Command::new("rustup");
     command.args(["show", "active-toolchain"]).current_dir(dir).stdin(Stdio::null());
+    secrets::withhold(&mut command);
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_whitespace().next().map(str::to_owned)
