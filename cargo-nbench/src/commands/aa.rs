@@ -150,6 +150,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         overlay: false,
         workspace: &root,
         share: &settings.share,
+        own_toolchains: false,
     };
     let built = build_sides(term, &wish, &[tree.clone(), tree])?;
     let (targets, _) = built.common();

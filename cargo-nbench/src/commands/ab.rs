@@ -15,6 +15,7 @@ use crate::commands::{
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
@@ -85,6 +86,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         overlay: args.overlay_benches,
         workspace: &root,
         share: &settings.share,
+        own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
@@ -142,6 +144,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
+    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
     let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
@@ -175,6 +178,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
+            let notes = built.notes(&repository, &listed.target, gated)?;
+            session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
                 Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
