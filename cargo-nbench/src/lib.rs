@@ -3,7 +3,7 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `page` (what becomes of results).
+//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
 pub mod args;
 pub mod bridge;
@@ -16,7 +16,9 @@ pub mod date;
 pub mod drive;
 pub mod dropin;
 pub mod failure;
+pub mod filter;
 pub mod fingerprint;
+#[cfg(feature = "post")]
 pub mod forge;
 pub mod gate;
 mod git;
@@ -31,6 +33,7 @@ pub mod overlay;
 pub mod own_runner;
 pub mod page;
 pub mod place;
+pub mod policy;
 mod private;
 pub mod record;
 pub mod report;
@@ -39,8 +42,10 @@ mod secrets;
 pub mod session;
 pub mod settings;
 pub mod sides;
+pub mod suggest;
 pub mod suite;
 pub mod term;
+pub mod text;
 pub mod walk;
 
 use std::ffi::OsString;
@@ -49,6 +54,7 @@ use clap::Parser;
 
 use crate::args::{Cli, Command, without_cargo_word};
 use crate::failure::{Exit, Failure};
+use crate::lines::{ErrorLine, Line};
 use crate::term::Term;
 
 /// Runs a command line, its first word being the program, and returns the exit code.
@@ -67,6 +73,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),
+        Command::Completions(args) => Ok(commands::completions::completions(term, args)),
         Command::Clean(args) => commands::clean::clean(term, args),
     };
     term.end_progress();
@@ -76,20 +83,37 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
             let Failure { error, hint, exit } = failure;
             // Interrupted work failed because the user said so.
             let exit = if interrupt::requested() { Exit::Interrupted } else { exit };
-            term.error(&error, hint.as_deref());
+            match measuring(&cli.command) {
+                Some(command) => report::print(
+                    term,
+                    &Line::Error(ErrorLine {
+                        command: command.to_owned(),
+                        invocation: commands::invocation(),
+                        error,
+                        hint,
+                        exit: exit.code(),
+                    }),
+                ),
+                None => term.error(&error, hint.as_deref()),
+            }
             exit
         }
+    }
+}
+
+/// The name of a command whose lines are results.
+fn measuring(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Run(_) => Some("run"),
+        Command::Ab(_) => Some("ab"),
+        _ => None,
     }
 }
 
 /// Help and version go to standard output and are no failure.
 fn show_usage(term: &mut Term, error: &clap::Error) -> Exit {
     let text = error.render();
-    let text = if term.paint(term::Tone::Strong, "x") == "x" {
-        text.to_string()
-    } else {
-        text.ansi().to_string()
-    };
+    let text = if term.has_colour() { text.ansi().to_string() } else { text.to_string() };
     if error.use_stderr() {
         term.pass(&text);
         Exit::Usage

@@ -10,6 +10,7 @@ use nbench_engine::remote::Limits;
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
+use crate::filter::is_pattern_of;
 use crate::secrets;
 
 /// Name of the settings file in the workspace root.
@@ -85,21 +86,45 @@ pub fn layouts(flag: LayoutsArg) -> Layouts {
 /// # Errors
 /// For unreadable files and values that cannot be used; the setting is named.
 pub fn load(root: &Path, flags: Layer) -> Result<Settings, Failure> {
-    let usage = |message: String| {
-        Failure::new(Exit::Usage, message)
-            .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
-    };
+    let text = file(root)?;
+    let origin = root.join(FILE).display().to_string();
+    merged(flags, layer(text.as_deref().unwrap_or_default(), &origin)?)
+}
+
+fn unusable(message: String) -> Failure {
+    Failure::new(Exit::Usage, message)
+        .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
+}
+
+/// The text of `nbench.toml` in `root`, if there is one.
+///
+/// # Errors
+/// When there is one that cannot be read.
+pub fn file(root: &Path) -> Result<Option<String>, Failure> {
     let path = root.join(FILE);
-    let file = match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            Layer::from_toml(&text, &path.display().to_string()).map_err(|e| usage(e.message))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Layer::default(),
-        Err(error) => return Err(usage(format!("cannot read `{}`: {error}", path.display()))),
-    };
-    let environment =
-        Layer::from_environment(|name| std::env::var(name).ok()).map_err(|e| usage(e.message))?;
-    resolve([flags, environment, file]).map_err(|e| usage(e.message))
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(format!("cannot read `{}`: {error}", path.display()))),
+    }
+}
+
+/// The settings in the text of an `nbench.toml`; `origin` names it in errors.
+///
+/// # Errors
+/// For text that cannot be used.
+pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
+    Layer::from_toml(text, origin).map_err(|e| unusable(e.message))
+}
+
+/// Merges `flags` over the environment over the settings of a file.
+///
+/// # Errors
+/// For values that cannot be used; the setting is named.
+pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
+    let environment = Layer::from_environment(|name| std::env::var(name).ok())
+        .map_err(|e| unusable(e.message))?;
+    resolve([flags, environment, file]).map_err(|e| unusable(e.message))
 }
 
 /// Where the store is: the flag (relative to the current directory), then the environment and
@@ -155,69 +180,6 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
     }
 }
 
-/// Which benchmarks were asked for, by id.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// The text; everything matches without one.
-    pub text: Option<String>,
-    /// Whether it must be the whole id.
-    pub exact: bool,
-    /// Tags that a benchmark must all have.
-    pub tags: Vec<String>,
-}
-
-impl Filter {
-    /// Whether a benchmark was asked for, by its id and its tags.
-    pub fn wants(&self, offer: &nbench::wire::Offer) -> bool {
-        self.matches(&offer.id) && self.tags.iter().all(|tag| offer.tags.contains(tag))
-    }
-
-    /// Whether `id` was asked for: contains the text, or matches it as a pattern if it holds `*` or
-    /// `?`; without regard to case unless exact.
-    pub fn matches(&self, id: &str) -> bool {
-        match &self.text {
-            None => true,
-            Some(text) if self.exact => id == text,
-            Some(text) => {
-                let (text, id) = (text.to_lowercase(), id.to_lowercase());
-                if text.contains(['*', '?']) {
-                    let pattern: Vec<char> = text.chars().collect();
-                    glob(&pattern, &id.chars().collect::<Vec<_>>())
-                } else {
-                    id.contains(&text)
-                }
-            }
-        }
-    }
-}
-
-/// `*` for any text, `?` for one character. Linear in memory, no recursion on the length of the id.
-fn glob(pattern: &[char], text: &[char]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    p = at + 1;
-                    t = from + 1;
-                    star = Some((at, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
 /// How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark
 /// asks for itself.
 #[derive(Debug, Clone)]
@@ -234,12 +196,7 @@ impl Plans<'_> {
     /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
     pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
         let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
-        let id: Vec<char> = offer.id.to_lowercase().chars().collect();
-        let rule = self
-            .rules
-            .iter()
-            .rev()
-            .find(|rule| glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id));
+        let rule = self.rules.iter().rev().find(|rule| is_pattern_of(&rule.pattern, &offer.id));
         if let Some(rule) = rule {
             plan.threshold = rule.threshold;
         }
@@ -296,18 +253,6 @@ fn with_offer(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_are_substrings_patterns_or_exact() {
-        let filter =
-            |text: &str, exact| Filter { text: Some(text.to_owned()), exact, tags: Vec::new() };
-        assert!(Filter::default().matches("anything"));
-        assert!(filter("PARSE", false).matches("json/parse/1"));
-        assert!(filter("json/*/?", false).matches("json/parse/1"));
-        assert!(!filter("parse/*", false).matches("json/parse/1"));
-        assert!(filter("*1*1", false).matches("a1b1c1"));
-        assert!(!filter("parse", true).matches("json/parse"));
-    }
 
     #[test]
     fn a_workspace_that_cannot_be_read_is_not_called_missing() {

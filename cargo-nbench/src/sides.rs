@@ -2,7 +2,9 @@
 //! flags and toolchain. It does not run what it built.
 
 mod absent;
+mod confounded;
 mod overlaid;
+mod toolchains;
 mod untracked;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +15,13 @@ use crate::bridge;
 use crate::capture;
 use crate::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
-    load_in, resolve_toolchain,
+    load_in,
 };
 use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
-use crate::identical::{only_inert_paths, same_code};
+use crate::identical::{loaded_text, only_inert_paths, same_code};
 use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
@@ -27,7 +29,9 @@ use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
+use confounded::Half;
 use overlaid::{Request, build_overlaid};
+use toolchains::{Request as Asked, Toolchains};
 use untracked::Trees;
 
 /// One built revision.
@@ -36,6 +40,8 @@ pub struct Side {
     pub revision: Revision,
     /// Its executables by package and target.
     pub executables: BTreeMap<(String, String), Executable>,
+    /// The toolchain that its toolchain file asks for.
+    asked: Asked,
     /// Its checkout, held as long as its executables run.
     slot: Rc<Slot>,
 }
@@ -46,12 +52,17 @@ pub struct Sides {
     pub sides: Vec<Side>,
     /// Skipped targets of the last side, and targets that do not compile at a revision.
     pub remarks: Vec<Line>,
-    /// The toolchain of the last side, for the record.
+    /// The toolchain of the last side, for the record; that of every side where they have their own.
     pub toolchain: nbench_store::Toolchain,
     /// The root of the user's working tree.
     user: PathBuf,
     /// Where in the repository the workspace lies.
     place: PathBuf,
+    /// Name of the toolchain that all sides are built with.
+    used: String,
+    /// Whether the benchmarks are the same everywhere, and whether each side has its own toolchain.
+    overlay: bool,
+    own_toolchains: bool,
 }
 
 /// Where in the repository the user stands and what is to be built there.
@@ -68,6 +79,8 @@ pub struct Wish<'w> {
     pub workspace: &'w Path,
     /// Inputs that git does not carry, relative to that root.
     pub share: &'w [String],
+    /// Whether each side is built with the toolchain that its own toolchain file asks for.
+    pub own_toolchains: bool,
 }
 
 /// Checks out and builds every revision; equal trees share a checkout. The last one is built first:
@@ -90,9 +103,9 @@ pub fn build_sides(
             trees.push(&revisions[position]);
         }
     }
-    let toolchain = resolve_toolchain(wish.here);
+    let toolchains = Toolchains::new(wish.here, wish.own_toolchains);
     let probe = BuildContext {
-        toolchain: toolchain.clone(),
+        toolchain: toolchains.here().name.clone(),
         cap_lints: true,
         ..BuildContext::new(wish.here)
     };
@@ -100,6 +113,9 @@ pub fn build_sides(
     let mut flags = flags_digest(&probe, wish.options) + "-kept";
     if wish.overlay {
         flags.push_str("-overlay");
+    }
+    if wish.own_toolchains {
+        flags.push_str("-own");
     }
     term.start_waiting("checking out");
     let place = within(wish.repository, wish.workspace);
@@ -110,10 +126,19 @@ pub fn build_sides(
     term.end_progress();
 
     let last = revisions.len() - 1;
-    let make = |slot: &Slot| Setting::of(wish, slot, &toolchain);
+    let make = |slot: &Slot| Setting::of(wish, slot, &toolchains);
+    let asked: Vec<Asked> = distinct
+        .iter()
+        .map(|index| Ok(Asked::of(&relocated(wish, &slots[*index])?, slots[*index].tree())))
+        .collect::<Result<_, Failure>>()?;
+    let labels = revisions.iter().map(|revision| revision.label.as_str());
+    let told: Vec<_> = labels.zip(&asked).collect();
+    if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
+        term.warn(&remark);
+    }
     let contender = &slots[distinct[last]];
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
-    let mut record = None;
+    let mut records = BTreeMap::new();
     let mut remarks = Vec::new();
     let mut main: Option<(Workspace, BuildOptions)> = None;
     for side in (0..revisions.len()).rev() {
@@ -125,8 +150,6 @@ pub fn build_sides(
             seed_lock_files(contender, slot)?;
             seed_target(contender, slot)?;
         }
-        let setting = make(slot)?;
-        let (context, options) = (setting.context(), setting.options.clone());
         let label = &revisions[side].label;
         let trees =
             Trees { user: wish.repository.root(), checkout: slot.tree(), workspace: &place };
@@ -137,6 +160,8 @@ pub fn build_sides(
                 None => failure,
             }
         };
+        let setting = make(slot).map_err(at)?;
+        let (context, options) = (setting.context(), setting.options.clone());
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
@@ -192,13 +217,13 @@ pub fn build_sides(
                 remarks.push(Line::NotMeasurable(NotMeasurable { rev, package, target, reason }));
             }
         }
+        if side == last || wish.own_toolchains {
+            let executables = &done.executables;
+            let row =
+                crate::commands::describe_toolchain(&context, &options, &workspace, executables);
+            records.insert(distinct[side], row);
+        }
         if side == last {
-            record = Some(crate::commands::describe_toolchain(
-                &context,
-                &options,
-                &workspace,
-                &done.executables,
-            ));
             remarks.extend(done.remarks(label));
         }
         if main.is_none() {
@@ -220,9 +245,11 @@ pub fn build_sides(
 
     let sides = revisions
         .iter()
+        .zip(asked)
         .zip(&distinct)
-        .map(|(revision, index)| Side {
+        .map(|((revision, asked), index)| Side {
             revision: revision.clone(),
+            asked,
             executables: built
                 .get(index)
                 .map(|b| b.executables.iter().map(|e| (name(e), e.clone())).collect())
@@ -230,11 +257,18 @@ pub fn build_sides(
             slot: Rc::clone(&slots[*index]),
         })
         .collect();
-    let Some(toolchain) = record else {
+    let built_with: Vec<_> = revisions
+        .iter()
+        .zip(&distinct)
+        .filter_map(|(revision, index)| Some((revision.label.clone(), records.get(index)?.clone())))
+        .collect();
+    let Some(toolchain) = toolchains::together(&built_with) else {
         return Err(Failure::new(Exit::Build, "no side was built"));
     };
+    let used = toolchains.here().name.clone().unwrap_or_else(|| toolchain.summary.clone());
+    let (overlay, own_toolchains) = (wish.overlay, wish.own_toolchains);
     let user = wish.repository.root().to_owned();
-    Ok(Sides { sides, remarks, toolchain, user, place })
+    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains, user, place })
 }
 
 /// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the file.
@@ -255,10 +289,12 @@ struct Setting {
 }
 
 impl Setting {
-    fn of(wish: &Wish<'_>, slot: &Slot, toolchain: &Option<String>) -> Result<Self, Failure> {
+    fn of(wish: &Wish<'_>, slot: &Slot, toolchains: &Toolchains) -> Result<Self, Failure> {
         let dir = relocated(wish, slot)?;
+        let chosen = toolchains.of(&dir)?;
         let context = BuildContext {
-            toolchain: toolchain.clone(),
+            toolchain: chosen.name,
+            cargo: chosen.cargo,
             cap_lints: true,
             cap_all_crates: wish.overlay,
             target_dir: Some(slot.target_dir().to_owned()),
@@ -367,6 +403,16 @@ fn named(failure: Failure, label: &str, is_last: bool, revision: &Revision) -> F
     Failure { error: format!("at `{label}`: {}", failure.error), hint, exit: failure.exit }
 }
 
+/// A target at two sides.
+fn halves<'s>(one: &'s Side, other: &'s Side, target: &Target) -> Option<(Half<'s>, Half<'s>)> {
+    let key = (target.package.clone(), target.target.clone());
+    let half = |side: &'s Side| {
+        let executable = side.executables.get(&key)?;
+        Some(Half { executable, tree: side.slot.tree() })
+    };
+    Some((half(one)?, half(other)?))
+}
+
 impl Sides {
     /// Targets that every side has, and remarks on those that some lack.
     pub fn common(&self) -> (Vec<Target>, Vec<Line>) {
@@ -404,8 +450,8 @@ impl Sides {
         (targets, remarks)
     }
 
-    /// Whether a target needs no measuring: every side loads the same code, and nothing that differs
-    /// between the trees may be read at run time.
+    /// Whether a target needs no measuring: every side loads the same code, nothing that differs
+    /// between the trees may be read at run time, and no toolchain was made equal.
     ///
     /// # Errors
     /// When an executable or a tree cannot be read.
@@ -415,10 +461,22 @@ impl Sides {
             if first.revision.tree == other.revision.tree {
                 continue;
             }
+            if first.asked != other.asked && !self.own_toolchains {
+                // What the toolchains make of the sources was not built.
+                return Ok(false);
+            }
             let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
             if only_inert_paths(&changed).is_some()
                 || !same_code(&target.programs[0].path, &program.path)?
             {
+                return Ok(false);
+            }
+            let Some((reference, contender)) = halves(first, other, target) else {
+                return Ok(false);
+            };
+            let evidence = confounded::evidence(reference, contender);
+            let loaded = loaded_text(&program.path)?;
+            if changed.iter().any(|path| evidence.reading(path, &loaded).is_some()) {
                 return Ok(false);
             }
         }
@@ -433,6 +491,39 @@ impl Sides {
             let checkout = side.slot.tree();
             Trees { user: &self.user, checkout, workspace: &self.place }.explain(message)
         })
+    }
+
+    /// Notes that every comparison of a target needs, by reference and contender: what else than the
+    /// library differs between the two, and what a gate makes of it where there is one.
+    ///
+    /// # Errors
+    /// When a tree cannot be read.
+    pub fn notes(
+        &self,
+        repository: &Repository,
+        target: &Target,
+        gated: bool,
+    ) -> Result<BTreeMap<(usize, usize), Vec<String>>, Failure> {
+        let mut notes = BTreeMap::new();
+        for (at, reference) in self.sides.iter().enumerate() {
+            for (beside, contender) in self.sides.iter().enumerate().skip(at + 1) {
+                if reference.revision.tree == contender.revision.tree {
+                    continue;
+                }
+                let (old, new) = (&reference.asked, &contender.asked);
+                let toolchain = toolchains::note(old, new, &self.used, self.own_toolchains);
+                let mut both: Vec<String> = toolchain.into_iter().collect();
+                if let Some((old, new)) = halves(reference, contender, target)
+                    && !self.overlay
+                {
+                    let trees = (&reference.revision.tree, &contender.revision.tree);
+                    let changed = repository.changed_paths(trees.0, trees.1)?;
+                    both.extend(confounded::notes(old, new, &changed, gated));
+                }
+                notes.insert((at, beside), both);
+            }
+        }
+        Ok(notes)
     }
 
     /// Where fresh link layouts of a target come from.

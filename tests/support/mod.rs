@@ -234,6 +234,11 @@ impl Fixture {
         host.expect("rustc names its host").to_owned()
     }
 
+    /// A path outside the repository that vanishes with it.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
     /// Starts `cargo-nbench`.
     #[track_caller]
     pub fn spawn(&self, args: &[&str]) -> Running {

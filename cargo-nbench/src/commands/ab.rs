@@ -10,18 +10,23 @@ use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
 use crate::commands::run::{settings_json, standing_on};
-use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter, tell_harnesses};
+use crate::commands::{
+    exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
+};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
 use crate::place::addresses_summary;
+use crate::policy::{self, Compared};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
-use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
+use crate::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::sides::{Sides, Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
@@ -38,6 +43,7 @@ const MOST: usize = 16;
 /// When revisions, settings, builds or the selection fail; what fails later is reported and told by
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
@@ -46,7 +52,14 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     flags.confidence = args.confidence;
     flags.batching.clone_from(&args.batching);
     flags.layouts = args.layouts.map(settings::layouts);
-    let mut settings = settings::load(&root, flags)?;
+    let (revisions, why) = choose(&repository, &args.revisions)?;
+    let gated = policy::is_gated(args.gate, args.require_verdict);
+    let mut settings = if gated {
+        let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
+        policy::settings(term, compared, flags)?
+    } else {
+        settings::load(&root, flags)?
+    };
     settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
@@ -56,7 +69,6 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         // Its p-values are of the other method.
         settings.plan.control_discovery = false;
     }
-    let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);
     }
@@ -75,6 +87,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         overlay: args.overlay_benches,
         workspace: &root,
         share: &settings.share,
+        own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
@@ -127,18 +140,20 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let plans = Plans {
         plan: settings.plan.clone(),
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
-    let mut lanes = Vec::new();
+    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
+    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target, &settings.aliases);
+        let mut listed = list_target(&starter, target, &settings.aliases);
+        listed.by_reference = gated;
+        ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -164,6 +179,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
+            let notes = built.notes(&repository, &listed.target, gated)?;
+            session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
                 Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
@@ -190,7 +207,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common")
                 .hint(hint)
         } else {
-            nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
+            none_of(&ids, &filter)
         };
         session.abandon();
         return Err(failure);
