@@ -29,6 +29,7 @@ pub mod layout;
 pub mod lines;
 pub mod link;
 pub mod lint_cap;
+mod one_path;
 pub mod overlay;
 pub mod own_runner;
 pub mod page;
