@@ -13,6 +13,8 @@ mod existing;
 mod fixture;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
+#[path = "e2e/kills.rs"]
+mod kills;
 #[path = "e2e/layout.rs"]
 mod layout;
 #[path = "e2e/measure.rs"]

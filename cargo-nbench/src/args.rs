@@ -296,7 +296,8 @@ pub struct AbArgs {
     #[arg(long)]
     pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
-    /// inconclusive or missing (`closed`); `report` only reports [default: report].
+    /// inconclusive or missing (`closed`); `report` only reports. Settings are then those of the
+    /// reference's `nbench.toml` [default: report].
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
           default_missing_value = "slower", hide_possible_values = true)]
     pub gate: Option<GatePolicy>,
