@@ -5,6 +5,8 @@ mod support;
 
 #[path = "e2e/building.rs"]
 mod building;
+#[path = "e2e/checkouts.rs"]
+mod checkouts;
 #[path = "e2e/compare.rs"]
 mod compare;
 #[path = "e2e/existing.rs"]
