@@ -13,6 +13,8 @@ mod compare;
 mod existing;
 #[path = "e2e/fixture.rs"]
 mod fixture;
+#[path = "e2e/inputs.rs"]
+mod inputs;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
 #[path = "e2e/kills.rs"]
