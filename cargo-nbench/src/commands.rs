@@ -5,6 +5,7 @@ pub mod ab;
 pub mod clean;
 pub mod comment;
 pub mod compare;
+pub mod completions;
 pub mod history;
 pub mod list;
 pub mod run;
@@ -16,6 +17,7 @@ use crate::cargo::{
     OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
 };
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::gate::{self, GatePolicy};
 use crate::interrupt;
 use crate::launch::Starter;
@@ -26,6 +28,9 @@ use crate::report;
 use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
+
+/// What is said while another process builds in the same target directory.
+const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
 
 /// What building brought.
 #[derive(Debug, Default)]
@@ -253,6 +258,15 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
         }
         _ => failure("no bench target can be measured")
             .hint("the skipped targets above name what each one lacks"),
+    }
+}
+
+/// The failure of benchmarks called `ids`, of which none is left to be measured.
+pub fn none_of(ids: &[String], filter: &Filter) -> Failure {
+    if filter.is_given() && !ids.is_empty() {
+        filter.matches_nothing(ids)
+    } else {
+        nothing_selected(&[], filter.is_given())
     }
 }
 

@@ -15,7 +15,9 @@ pub mod date;
 pub mod drive;
 pub mod dropin;
 pub mod failure;
+pub mod filter;
 pub mod fingerprint;
+#[cfg(feature = "post")]
 pub mod forge;
 pub mod gate;
 mod git;
@@ -30,12 +32,15 @@ pub mod overlay;
 pub mod own_runner;
 pub mod page;
 pub mod place;
+mod private;
 pub mod record;
 pub mod report;
 pub mod revision;
+mod secrets;
 pub mod session;
 pub mod settings;
 pub mod sides;
+pub mod suggest;
 pub mod suite;
 pub mod term;
 pub mod text;
@@ -65,6 +70,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),
+        Command::Completions(args) => Ok(commands::completions::completions(term, args)),
         Command::Clean(args) => commands::clean::clean(term, args),
     };
     term.end_progress();

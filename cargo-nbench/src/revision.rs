@@ -206,13 +206,10 @@ impl Repository {
                 Exit::Usage,
                 format!("the two sides of `{spec}` have no common ancestor here"),
             );
-            if self.is_shallow() {
-                failure.hint(format!(
-                    "this clone is shallow; run `git fetch --unshallow {}`",
-                    hint::remote(self)
-                ))
-            } else {
-                failure.hint("name the revision to compare with directly")
+            match hint::remote(self) {
+                Some(remote) if self.is_shallow() => failure
+                    .hint(format!("this clone is shallow; run `git fetch --unshallow {remote}`")),
+                _ => failure.hint("name the revision to compare with directly"),
             }
         })
     }

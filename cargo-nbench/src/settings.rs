@@ -10,6 +10,8 @@ use nbench_engine::remote::Limits;
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
+use crate::filter::is_pattern_of;
+use crate::secrets;
 
 /// Name of the settings file in the workspace root.
 pub const FILE: &str = "nbench.toml";
@@ -20,6 +22,9 @@ pub const FILE: &str = "nbench.toml";
 /// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
+    for name in secrets::inherited(&secrets::is_secret) {
+        command.env_remove(name);
+    }
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }
@@ -144,69 +149,6 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
     }
 }
 
-/// Which benchmarks were asked for, by id.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// The text; everything matches without one.
-    pub text: Option<String>,
-    /// Whether it must be the whole id.
-    pub exact: bool,
-    /// Tags that a benchmark must all have.
-    pub tags: Vec<String>,
-}
-
-impl Filter {
-    /// Whether a benchmark was asked for, by its id and its tags.
-    pub fn wants(&self, offer: &nbench::wire::Offer) -> bool {
-        self.matches(&offer.id) && self.tags.iter().all(|tag| offer.tags.contains(tag))
-    }
-
-    /// Whether `id` was asked for: contains the text, or matches it as a pattern if it holds `*` or
-    /// `?`; without regard to case unless exact.
-    pub fn matches(&self, id: &str) -> bool {
-        match &self.text {
-            None => true,
-            Some(text) if self.exact => id == text,
-            Some(text) => {
-                let (text, id) = (text.to_lowercase(), id.to_lowercase());
-                if text.contains(['*', '?']) {
-                    let pattern: Vec<char> = text.chars().collect();
-                    glob(&pattern, &id.chars().collect::<Vec<_>>())
-                } else {
-                    id.contains(&text)
-                }
-            }
-        }
-    }
-}
-
-/// `*` for any text, `?` for one character. Linear in memory, no recursion on the length of the id.
-fn glob(pattern: &[char], text: &[char]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    p = at + 1;
-                    t = from + 1;
-                    star = Some((at, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
 /// How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark
 /// asks for itself.
 #[derive(Debug, Clone)]
@@ -223,12 +165,7 @@ impl Plans<'_> {
     /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
     pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
         let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
-        let id: Vec<char> = offer.id.to_lowercase().chars().collect();
-        let rule = self
-            .rules
-            .iter()
-            .rev()
-            .find(|rule| glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id));
+        let rule = self.rules.iter().rev().find(|rule| is_pattern_of(&rule.pattern, &offer.id));
         if let Some(rule) = rule {
             plan.threshold = rule.threshold;
         }
@@ -285,18 +222,6 @@ fn with_offer(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_are_substrings_patterns_or_exact() {
-        let filter =
-            |text: &str, exact| Filter { text: Some(text.to_owned()), exact, tags: Vec::new() };
-        assert!(Filter::default().matches("anything"));
-        assert!(filter("PARSE", false).matches("json/parse/1"));
-        assert!(filter("json/*/?", false).matches("json/parse/1"));
-        assert!(!filter("parse/*", false).matches("json/parse/1"));
-        assert!(filter("*1*1", false).matches("a1b1c1"));
-        assert!(!filter("parse", true).matches("json/parse"));
-    }
 
     #[test]
     fn a_workspace_that_cannot_be_read_is_not_called_missing() {

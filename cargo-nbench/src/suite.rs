@@ -9,9 +9,10 @@ use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::cargo::Executable;
 use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
+use crate::filter::Filter;
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Unmatched};
-use crate::settings::{Filter, Plans};
+use crate::settings::Plans;
 use crate::walk::{Listing, list, plan_walks};
 
 /// An executable as the launcher wants it.
@@ -112,6 +113,11 @@ impl Listed {
             }
         }
         lines
+    }
+
+    /// Every id that some side offers, filter or not.
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())
     }
 
     /// Offers of the last side that every side has and `filter` wants, in flow order.

@@ -10,15 +10,16 @@ use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
 use crate::args::AaArgs;
-use crate::commands::{nothing_selected, starter, tell_harnesses};
+use crate::commands::{none_of, nothing_selected, starter, tell_harnesses};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{FailureLine, Line};
 use crate::report;
 use crate::revision::Repository;
-use crate::settings::{self, Filter, Plans, build_options, flag_layer};
+use crate::settings::{self, Plans, build_options, flag_layer};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::{Format, Term, Text, Tone};
@@ -124,13 +125,16 @@ impl Sink for Collector<'_> {
 /// # Errors
 /// When settings, build or selection fail.
 pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&here)?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
+    flags.confidence = args.confidence;
     flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = settings::load(&root, flags)?;
+    settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
     }
@@ -147,11 +151,11 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.remarks, false));
     }
     let starter = starter(&settings, !args.plan.no_pin);
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let listed: Vec<_> =
         targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
-        return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
+        let ids: Vec<String> = listed.iter().flat_map(|target| target.ids()).collect();
+        return Err(none_of(&ids, &filter));
     }
     let supplies: Vec<Supply> = listed
         .iter()

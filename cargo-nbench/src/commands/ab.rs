@@ -9,9 +9,12 @@ use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
 use crate::commands::run::{settings_json, standing_on};
-use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter, tell_harnesses};
+use crate::commands::{
+    exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
+};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
@@ -20,7 +23,7 @@ use crate::place::addresses_summary;
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
-use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
+use crate::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
@@ -37,6 +40,7 @@ const MOST: usize = 16;
 /// When revisions, settings, builds or the selection fail; what fails later is reported and told by
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&here)?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
@@ -121,18 +125,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let plans = Plans {
         plan: settings.plan.clone(),
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
-    let mut lanes = Vec::new();
+    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
         let listed = list_target(&starter, target, &settings.aliases);
+        ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -184,7 +188,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common")
                 .hint(hint)
         } else {
-            nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
+            none_of(&ids, &filter)
         };
         session.abandon();
         return Err(failure);

@@ -15,10 +15,11 @@ use crate::args::{CompareArgs, MethodArg};
 use crate::commands::run::standing_on;
 use crate::date::utc;
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::lines::{Line, Unmatched};
 use crate::record::store_failure;
 use crate::revision::{Repository, Revision};
-use crate::settings::{self, Filter, store_path};
+use crate::settings::{self, store_path};
 use crate::term::{Term, Text, Tone};
 
 /// The sentence that stands by every result, for people and in JSON.
@@ -30,6 +31,7 @@ const NOT_PAIRED: &str = "not paired: includes whatever the machine did in betwe
 /// When a run cannot be found, when host, toolchain or settings differ, when nothing is common, or
 /// when the store cannot be read.
 pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&args.filters, &args.filter, &[])?;
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let flags =
         nbench_config::Layer { threshold: args.threshold, ..nbench_config::Layer::default() };
@@ -46,7 +48,6 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     let current = find(&store, &root, &args.current)?;
     comparable(&saved, &current)?;
 
-    let filter = Filter { text: args.filter.clone(), exact: false, tags: Vec::new() };
     let old = results(&store, saved.id, &filter, &settings.aliases)?;
     let mut new = results(&store, current.id, &filter, &settings.aliases)?;
     let rules = Settings {
@@ -58,7 +59,7 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     let frame = Frame { saved: &saved, current: &current, method: method(args.method), rules };
     let common = old.keys().filter(|key| new.contains_key(*key)).count();
     if common == 0 {
-        return Err(nothing_common(&saved, &current, args.filter.is_some()));
+        return Err(nothing_common(&saved, &current, filter.is_given()));
     }
     frame.introduce(term);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

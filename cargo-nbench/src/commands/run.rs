@@ -5,20 +5,21 @@ use std::path::Path;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::RunArgs;
-use crate::cargo::{KeptLock, load};
+use crate::cargo::load;
 use crate::commands::{
-    build_selected, describe_toolchain, exit_of, host_row, invocation, nothing_selected, starter,
-    tell_harnesses,
+    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, none_of,
+    nothing_selected, starter, tell_harnesses,
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{Session, Sides};
-use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
+use crate::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::suite::{Target, list_target, program};
 use crate::term::Term;
 
@@ -28,17 +29,17 @@ use crate::term::Term;
 /// When settings, build or selection fail; what fails later is reported and told by the exit code.
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
-    let options = build_options(&args.build);
-    let kept = KeptLock::of(here, options.manifest_path.as_deref());
-    let workspace = load(here, &options)?;
+    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
+    let (workspace, options) = (&tree.workspace, &tree.options);
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
     let mut settings = settings::load(&workspace.root, flags)?;
     if args.sequential_cases {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
-    let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "@tree")?;
+    let context = workspace.in_place(here, options);
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
             crate::report::print(term, line);
@@ -46,10 +47,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.skipped, false));
     }
 
-    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
-    if let Some(kept) = kept {
-        kept.end();
-    }
+    let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
+    tree.built();
     let revision = measured_revision(here)?;
     let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);
@@ -91,10 +90,9 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     tell_harnesses(session.term, &built.harnesses());
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let plans =
         Plans { plan: settings.plan.clone(), rules: &settings.rules, threshold_is_given: false };
-    let mut lanes = Vec::new();
+    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
         let listed = list_target(
@@ -106,6 +104,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             },
             &settings.aliases,
         );
+        ids.extend(listed.ids());
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);
         }
@@ -117,7 +116,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && session.summary.failed == 0 {
-        let failure = nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty());
+        let failure = none_of(&ids, &filter);
         session.abandon();
         return Err(failure);
     }

@@ -139,7 +139,18 @@ fn unknown_revisions_come_with_the_command_that_helps() {
     let typo = failure(repository.resolve("featrue"));
     assert_eq!(typo.exit, Exit::Usage);
     assert_eq!(typo.hint.as_deref(), Some("did you mean `feature`?"));
+    let swapped = failure(repository.resolve("mian"));
+    assert_eq!(swapped.hint.as_deref(), Some("did you mean `main`?"));
+    let ancestor = failure(repository.resolve("mian~1"));
+    assert_eq!(ancestor.hint.as_deref(), Some("did you mean `main~1`?"));
+    let deep = failure(repository.resolve("main~7")).hint.unwrap();
+    assert!(deep.contains("`main` has fewer commits"), "{deep}");
+    let filter = failure(repository.resolve("parse/json")).hint.unwrap();
+    assert!(filter.contains("--filter parse/json") && !filter.contains("fetch"), "{filter}");
     let hash = "1".repeat(40);
+    let hint = failure(repository.resolve(&hash)).hint.unwrap();
+    assert!(!hint.contains("fetch"), "there is nothing to fetch from: {hint}");
+    fixture.git(&["remote", "add", "origin", "nowhere"]);
     let hint = failure(repository.resolve(&hash)).hint.unwrap();
     assert!(hint.contains(&format!("git fetch origin {hash}")), "{hint}");
     let range = failure(repository.resolve("main..feature"));
