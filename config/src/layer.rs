@@ -120,6 +120,8 @@ layer! {
     layouts: Layouts,
     /// New ids of renamed benchmarks by old ones, for all targets or by `package/target`.
     aliases: BTreeMap<String, Alias>,
+    /// Inputs that git does not carry, relative to the workspace root.
+    share: Vec<String>,
 }
 
 impl Layer {

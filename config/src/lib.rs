@@ -121,6 +121,8 @@ pub struct Settings {
     pub layouts: Layouts,
     /// Ids that renamed benchmarks go by now.
     pub aliases: Aliases,
+    /// Inputs that git does not carry and every checkout is given, relative to the workspace root.
+    pub share: Vec<String>,
 }
 
 /// Merges layers, the first one winning, above the preset they name.
@@ -168,6 +170,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         setup_limit: limit(&merged, "setup_limit", &merged.setup_limit)?,
         layouts: merged.layouts.unwrap_or_default(),
         aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
+        share: merged.share.clone().unwrap_or_default(),
         plan,
     })
 }
