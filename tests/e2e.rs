@@ -13,8 +13,12 @@ mod compare;
 mod existing;
 #[path = "e2e/fixture.rs"]
 mod fixture;
+#[path = "e2e/inputs.rs"]
+mod inputs;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
+#[path = "e2e/kills.rs"]
+mod kills;
 #[path = "e2e/layout.rs"]
 mod layout;
 #[path = "e2e/measure.rs"]
