@@ -339,7 +339,7 @@ impl Sides {
                 self.sides.iter().map(|s| s.executables.get(key).map(program)).collect();
             if let Some(programs) = programs {
                 let (package, target) = key.clone();
-                targets.push(Target { package, target, programs });
+                targets.push(Target { package, target, programs, notes: Vec::new() });
             }
         }
         for side in &self.sides {
