@@ -385,6 +385,7 @@ impl<'t> Session<'t> {
             let line = Measurement {
                 iters_per_sample: iters,
                 stop: record::stop_word(trial.decide()),
+                notes: line.notes.iter().chain(&task.notes).cloned().collect(),
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
@@ -431,7 +432,9 @@ impl Sink for Session<'_> {
         match &task.trial {
             Trial::Measure(trial) => {
                 let key = key(at, &task.name, 0);
-                if let Some(line) = measurement_line(&key, trial, at.offer.throughput.as_ref()) {
+                if let Some(mut line) = measurement_line(&key, trial, at.offer.throughput.as_ref())
+                {
+                    line.notes.extend(task.notes.iter().cloned());
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
                     self.say(Line::Measurement(line));
                 }
@@ -457,6 +460,7 @@ impl Sink for Session<'_> {
                     );
                     task.layout.annotate(&mut line, contender);
                     self.annotate(&mut line, task, (0, contender));
+                    line.notes.extend(task.notes.iter().cloned());
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
@@ -486,5 +490,13 @@ impl Sink for Session<'_> {
 
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(launches);
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        self.sides.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
     }
 }

@@ -216,7 +216,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let driven = drive(
         &starter,
         &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        Options {
+            budget: args.plan.budget,
+            seed: settings.plan.seed,
+            one_at_a_time: args.one_at_a_time,
+        },
         &mut session,
     );
     if let Err(failure) = driven {
