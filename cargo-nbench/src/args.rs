@@ -6,11 +6,22 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use nbench_config::parse_share;
+
 use crate::gate::GatePolicy;
 use crate::term::{Colour, Format};
 
 const EXIT_CODES: &str = "\
 Settings: flags win over NBENCH_* variables, these over `nbench.toml` in the workspace root.
+
+Environment:
+  NBENCH_PRESET, NBENCH_STORE, NBENCH_THRESHOLD, NBENCH_CONFIDENCE, NBENCH_RUN_SEED
+                        settings
+  NBENCH_CACHE_DIR      where checkouts and builds are kept
+  NBENCH_CACHE_SIZE     how much they may take
+  NO_COLOR              no colour
+  GITHUB_TOKEN, GITHUB_STEP_SUMMARY and others
+                        read by `comment --post`, see the README
 
 Exit codes:
   0 done
@@ -39,8 +50,11 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t, global = true, hide_possible_values = true)]
     pub color: Colour,
     /// Print results, warnings and errors only.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
+    /// Print all that is known of each result: launches, spread, their changes, advice, the host.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
 }
 
 /// The verbs.
@@ -62,16 +76,64 @@ pub enum Command {
     /// List the benchmarks of the working tree (runs their set-up code).
     List(ListArgs),
     /// Remove cached checkouts and builds of old revisions. Results are kept.
+    #[command(after_help = CLEAN_HELP)]
     Clean(CleanArgs),
+    /// Print what lets a shell complete `cargo-nbench`.
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
 }
 
+const CLEAN_HELP: &str = "\
+The cache is the directory NBENCH_CACHE_DIR, by default `nbench` in the user's cache directory \
+(~/.cache, on macOS ~/Library/Caches). Its size is bounded by NBENCH_CACHE_SIZE, by default 20 GB; \
+the longest unused goes first.";
+
+const COMPLETIONS_HELP: &str = "\
+Example:
+  cargo nbench completions bash > ~/.local/share/bash-completion/completions/cargo-nbench";
+
 const AB_HELP: &str = "\
+Examples:
+  cargo nbench ab                        uncommitted work against HEAD, or this branch against main
+  cargo nbench ab main...                the working tree against where this branch left main
+  cargo nbench ab v1.2 v1.3 -f parse     two revisions, benchmarks with `parse` in their id
+  cargo nbench ab HEAD~1 --gate          exit 1 if something is slower
+  cargo nbench ab v1.2 --overlay-benches today's benchmarks against an older library
+
 Without REV the reference is HEAD when the working tree is dirty, otherwise the merge base with the \
 default branch, otherwise HEAD~1; it says which. With one REV the contender is the working tree as \
 it is, uncommitted and untracked files included. `main...` means the merge base with main, `@tree` \
 the working tree. Changes are contender / reference - 1: positive is slower.
 
 Exit codes are listed in `cargo nbench --help`.";
+
+/// Which benchmarks are meant, by the same words in every command.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Selection")]
+pub struct FilterArgs {
+    /// Which ids.
+    #[command(flatten)]
+    pub ids: StoredFilterArgs,
+    /// Only benchmarks with this tag; can be repeated, all must match.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+}
+
+/// Which stored results are meant; the store has no tags to select by.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Selection")]
+pub struct StoredFilterArgs {
+    /// Only benchmarks whose id contains this, case ignored, or matches it as a pattern for the whole
+    /// id where it holds `*` or `?`; can be repeated, any may match.
+    #[arg(short, long, value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// Leave out benchmarks whose id contains or matches this; can be repeated.
+    #[arg(long, value_name = "FILTER")]
+    pub skip: Vec<String>,
+    /// Take filters as whole ids.
+    #[arg(long)]
+    pub exact: bool,
+}
 
 /// Which bench targets are built, and how; the same words as cargo's.
 #[derive(Debug, Args, Default, Clone)]
@@ -98,7 +160,7 @@ pub struct BuildArgs {
     /// Do not activate the `default` feature.
     #[arg(long)]
     pub no_default_features: bool,
-    /// Cargo profile (default: bench).
+    /// Cargo profile [default: bench].
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
     /// Target triple.
@@ -135,7 +197,7 @@ pub struct BuildArgs {
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Measurement")]
 pub struct PlanArgs {
-    /// Bundle of settings.
+    /// Bundle of settings [default: default].
     #[arg(long, value_enum, value_name = "PRESET")]
     pub preset: Option<PresetArg>,
     /// Bound on the measuring time of the whole suite, such as 20s or 2m.
@@ -145,10 +207,10 @@ pub struct PlanArgs {
     /// former and tells them.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Longest time one batch may take before its worker is given up (default 60s).
+    /// Longest time one batch may take before its worker is given up [default: 60s].
     #[arg(long, value_parser = checked_duration, value_name = "TIME")]
     pub batch_limit: Option<String>,
-    /// Longest time set-up between two benchmarks may take (default 120s).
+    /// Longest time set-up between two benchmarks may take [default: 120s].
     #[arg(long, value_parser = checked_duration, value_name = "TIME")]
     pub setup_limit: Option<String>,
     /// Do not pin workers to a CPU.
@@ -182,7 +244,7 @@ pub enum LayoutsArg {
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Store")]
 pub struct StoreArgs {
-    /// Path of the store (default: .nbench/store.sqlite in the workspace root; also NBENCH_STORE).
+    /// Path of the store, also NBENCH_STORE [default: .nbench/store.sqlite in the workspace root].
     #[arg(long, value_name = "PATH")]
     pub store: Option<PathBuf>,
 }
@@ -190,19 +252,18 @@ pub struct StoreArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
-    /// whole id.
-    pub filter: Option<String>,
-    /// Take the filter as the whole id.
-    #[arg(long, requires = "filter")]
-    pub exact: bool,
-    /// Only benchmarks with this tag; can be repeated, all must match.
-    #[arg(long, value_name = "TAG")]
-    pub tag: Vec<String>,
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
+    /// the whole id.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
     /// Take the cases of a comparison one after the other instead of in rounds.
     #[arg(long, help_heading = "Measurement")]
     pub sequential_cases: bool,
-    /// Relative half-width of the interval at which a measurement stops [default: 2%].
+    /// Relative half-width of the interval at which a measurement stops; `quick` has 5%,
+    /// `thorough` 1% [default: 2%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub precision: Option<f64>,
     /// How to measure.
@@ -222,16 +283,9 @@ pub struct AbArgs {
     /// Revisions: reference first, then contenders; `@tree` is the working tree.
     #[arg(value_name = "REV")]
     pub revisions: Vec<String>,
-    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
-    /// whole id.
-    #[arg(long, value_name = "FILTER")]
-    pub filter: Option<String>,
-    /// Take the filter as the whole id.
-    #[arg(long, requires = "filter")]
-    pub exact: bool,
-    /// Only benchmarks with this tag; can be repeated, all must match.
-    #[arg(long, value_name = "TAG")]
-    pub tag: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
     /// Measure today's benchmarks against every revision's library, also where they did not exist
     /// yet.
     #[arg(long, conflicts_with = "criterion_runner")]
@@ -239,31 +293,36 @@ pub struct AbArgs {
     /// Measure even if both sides are the same code.
     #[arg(long)]
     pub force: bool,
+    /// Build each revision with the toolchain that its rust-toolchain.toml asks for, instead of all
+    /// with that of this directory; they must be installed.
+    #[arg(long)]
+    pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
     /// inconclusive or missing (`closed`); `report` only reports. Settings are then those of the
-    /// reference's `nbench.toml`.
+    /// reference's `nbench.toml` [default: report].
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
           default_missing_value = "slower", hide_possible_values = true)]
     pub gate: Option<GatePolicy>,
-    /// Write one self-contained page of the pairs behind every verdict (default file:
+    /// Write one self-contained page of the pairs behind every verdict (without FILE:
     /// .nbench/comparison.html).
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub html: Option<Option<PathBuf>>,
     /// Exit 6 if a benchmark is inconclusive or not measurable.
     #[arg(long)]
     pub require_verdict: bool,
-    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 0.5%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub threshold: Option<f64>,
     /// Go on until the interval's half-width is this, such as 0.5%, instead of until a verdict.
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub precision: Option<f64>,
-    /// Iteration counts: `shared` by both sides, or `equal-time` for each its own.
+    /// Iteration counts: `shared` by both sides, or `equal-time` for each its own
+    /// [default: shared].
     #[arg(long, value_parser = ["shared", "equal-time"], value_name = "HOW", help_heading = "Measurement")]
     pub batching: Option<String>,
     /// What the interval is made from: `signed-rank` over launches, or `block-bootstrap` over pairs,
-    /// which is too narrow [default: signed-rank].
-    #[arg(long, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
+    /// which is too narrow; for studies of the method [default: signed-rank].
+    #[arg(long, hide = true, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
     pub interval: Option<String>,
     /// With several contenders, also compare these with each other.
     #[arg(long)]
@@ -271,7 +330,7 @@ pub struct AbArgs {
     /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub confidence: Option<f64>,
-    /// Whether the link layout is drawn anew (default fresh, where the linker can).
+    /// Whether the link layout is drawn anew, where the linker can [default: fresh].
     #[arg(long, value_enum, value_name = "WHEN", help_heading = "Measurement")]
     pub layouts: Option<LayoutsArg>,
     /// How to measure.
@@ -288,22 +347,26 @@ pub struct AbArgs {
 /// Arguments of `aa`.
 #[derive(Debug, Args)]
 pub struct AaArgs {
-    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
-    /// whole id.
-    pub filter: Option<String>,
-    /// Take the filter as the whole id.
-    #[arg(long, requires = "filter")]
-    pub exact: bool,
-    /// Only benchmarks with this tag; can be repeated, all must match.
-    #[arg(long, value_name = "TAG")]
-    pub tag: Vec<String>,
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
+    /// the whole id.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
     /// Comparisons of each benchmark with itself.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeats: u64,
-    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 1%].
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 0.5%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
     pub threshold: Option<f64>,
-    /// Whether the link layout is drawn anew (default fresh, where the linker can).
+    /// Confidence of the verdict, all looks together, such as 0.95 or 95% [default: 95%].
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub confidence: Option<f64>,
+    /// Go on until the interval's half-width is this, such as 0.5%, instead of until a verdict.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE", help_heading = "Measurement")]
+    pub precision: Option<f64>,
+    /// Whether the link layout is drawn anew, where the linker can [default: fresh].
     #[arg(long, value_enum, value_name = "WHEN", help_heading = "Measurement")]
     pub layouts: Option<LayoutsArg>,
     /// How to measure; a budget holds for all repeats together.
@@ -323,12 +386,17 @@ pub struct CompareArgs {
     /// The run or revision that is compared with A.
     #[arg(value_name = "B")]
     pub current: String,
-    /// Only benchmarks whose id contains this; `*` and `?` make it a pattern for the whole id.
-    pub filter: Option<String>,
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
+    /// the whole id.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: StoredFilterArgs,
     /// How the two runs are compared.
     #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
     pub method: MethodArg,
-    /// Changes up to this are not called faster or slower, such as 0.01 or 1%.
+    /// Changes up to this are not called faster or slower, such as 0.01 or 1% [default: 0.5%].
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     pub threshold: Option<f64>,
     /// Path to Cargo.toml.
@@ -354,9 +422,20 @@ pub enum MethodArg {
 /// Arguments of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// Only benchmarks whose package, target or id contains this.
-    pub filter: Option<String>,
-    /// Write one self-contained page (default file: .nbench/history.html).
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
+    /// the whole id.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: StoredFilterArgs,
+    /// Only this package; can be repeated.
+    #[arg(short, long = "package", value_name = "NAME", help_heading = "Selection")]
+    pub package: Vec<String>,
+    /// Only this bench target; can be repeated.
+    #[arg(long = "bench", value_name = "NAME", help_heading = "Selection")]
+    pub bench: Vec<String>,
+    /// Write one self-contained page (without FILE: .nbench/history.html).
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub html: Option<Option<PathBuf>>,
     /// How many commits back to look, first parents only.
@@ -381,10 +460,10 @@ pub struct CommentArgs {
     /// GH_TOKEN).
     #[arg(long)]
     pub post: bool,
-    /// Pull request number (default: from GITHUB_EVENT_PATH).
+    /// Pull request number [default: that of GITHUB_EVENT_PATH].
     #[arg(long, value_name = "N")]
     pub pr: Option<u64>,
-    /// Repository as owner/name (default: GITHUB_REPOSITORY).
+    /// Repository as owner/name [default: GITHUB_REPOSITORY].
     #[arg(long, value_name = "OWNER/NAME")]
     pub repo: Option<String>,
     /// Distinguishes several comments on one pull request.
@@ -401,15 +480,24 @@ pub struct CommentArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only benchmarks whose id contains this, case ignored; `*` and `?` make it a pattern for the
-    /// whole id.
-    pub filter: Option<String>,
-    /// Only benchmarks with this tag; can be repeated, all must match.
-    #[arg(long, value_name = "TAG")]
-    pub tag: Vec<String>,
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
+    /// the whole id.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
     /// What to build.
     #[command(flatten)]
     pub build: BuildArgs,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// Arguments of `clean`.
@@ -425,24 +513,6 @@ fn checked_duration(text: &str) -> Result<String, String> {
     nbench_config::parse_duration(text).map(|_| text.to_owned())
 }
 
-/// A fraction, or a percentage with its sign.
-fn parse_share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    let value: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is neither a fraction nor a percentage"))?;
-    let share = value / scale;
-    if (0.0..1.0).contains(&share) {
-        Ok(share)
-    } else {
-        Err(format!("`{text}` must be at least 0 and below 1 (write 1% or 0.01 for one percent)"))
-    }
-}
-
 /// Arguments without the `nbench` that cargo puts in front of them.
 pub fn without_cargo_word(mut argv: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString> {
     if argv.get(1).is_some_and(|word| word == "nbench") {
@@ -452,28 +522,4 @@ pub fn without_cargo_word(mut argv: Vec<std::ffi::OsString>) -> Vec<std::ffi::Os
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn the_leading_word_of_cargo_is_optional() {
-        let with = without_cargo_word(vec!["cargo-nbench".into(), "nbench".into(), "run".into()]);
-        let without = without_cargo_word(vec!["cargo-nbench".into(), "run".into()]);
-        assert_eq!(with, without);
-        assert!(Cli::try_parse_from(with).is_ok());
-    }
-
-    #[test]
-    fn shares_are_fractions_or_percentages() {
-        assert_eq!(parse_share("1%"), Ok(0.01));
-        assert_eq!(parse_share("0.02"), Ok(0.02));
-        assert!(parse_share("2").unwrap_err().contains("1%"));
-        assert!(parse_share("x").is_err());
-    }
-}
+mod tests;

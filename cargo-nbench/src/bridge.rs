@@ -10,7 +10,7 @@ mod process;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
 use crate::settings::BLOCKS;
 use driver::Driver;
 use message::{Identity, Message};
-use process::{Release, Run, Trouble};
+use process::{Release, Run, Suite, Trouble};
 
 /// The word that makes this program a bridge; no command that anyone types.
 const SUBCOMMAND: &str = "__criterion-bridge";
@@ -33,13 +33,13 @@ pub const NOTE: &str = "driven by criterion's own runner in blocks: weaker pairi
 /// The unit in which criterion's clock counts.
 const NANOSECONDS: &str = "ns";
 
-/// This program as the bridge to `executable`.
+/// This program as the bridge to `executable`, which the words of `runner` start.
 ///
 /// # Errors
 /// When the system does not say where this program is.
-pub fn command(executable: &Path) -> io::Result<Command> {
+pub fn command(executable: &Path, runner: &[OsString]) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg(SUBCOMMAND).arg(executable);
+    command.arg(SUBCOMMAND).arg(executable).args(runner);
     Ok(command)
 }
 
@@ -55,7 +55,7 @@ pub fn maybe_run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
     };
     Some(match Driver::connect(Path::new(&socket)) {
         Ok(driver) => {
-            serve(driver, &PathBuf::from(executable));
+            serve(driver, &Suite { executable: executable.into(), runner: arguments.collect() });
             ExitCode::SUCCESS
         }
         Err(_) => ExitCode::FAILURE,
@@ -64,14 +64,14 @@ pub fn maybe_run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
 
 /// Offers what the executable has, in its order, and measures what the driver asks for, until the
 /// driver has ended it or is gone.
-fn serve(mut driver: Driver, executable: &Path) {
+fn serve(mut driver: Driver, suite: &Suite) {
     driver.send(&FromWorker::Hello(Hello {
         protocol: PROTOCOL,
         harness: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         clock: "criterion".to_owned(),
     }));
-    match list(&driver, executable) {
+    match list(&driver, suite) {
         Err(Trouble::Gone) => return,
         Err(Trouble::Failed(message)) => driver.send(&FromWorker::Broken { message }),
         Ok((release, found)) => {
@@ -80,7 +80,7 @@ fn serve(mut driver: Driver, executable: &Path) {
                 let earlier = seen.iter().filter(|id| **id == identity.id).count();
                 seen.push(&identity.id);
                 let asked = Asked { release, id: &identity.id, earlier };
-                if offer(&mut driver, executable, identity, &asked).is_none() {
+                if offer(&mut driver, suite, identity, &asked).is_none() {
                     return;
                 }
             }
@@ -91,9 +91,9 @@ fn serve(mut driver: Driver, executable: &Path) {
 }
 
 /// All benchmarks and the release of criterion, from a run that is asked for none.
-fn list(driver: &Driver, executable: &Path) -> Result<(Release, Vec<Identity>), Trouble> {
+fn list(driver: &Driver, suite: &Suite) -> Result<(Release, Vec<Identity>), Trouble> {
     let is_gone = || driver.is_gone();
-    let mut run = Run::start(executable, &arguments::listing(), &is_gone)?;
+    let mut run = Run::start(suite, &arguments::listing(), &is_gone)?;
     let mut found = Vec::new();
     while let Some(message) = run.message()? {
         match message {
@@ -129,12 +129,7 @@ struct Asked<'a> {
 }
 
 /// Offers one benchmark and does what is wanted of it; nothing when the driver has ended it.
-fn offer(
-    driver: &mut Driver,
-    executable: &Path,
-    identity: &Identity,
-    asked: &Asked<'_>,
-) -> Option<()> {
+fn offer(driver: &mut Driver, suite: &Suite, identity: &Identity, asked: &Asked<'_>) -> Option<()> {
     let id = match asked.earlier {
         0 => identity.id.clone(),
         earlier => format!("{}#{}", identity.id, earlier + 1),
@@ -149,7 +144,7 @@ fn offer(
         let answer = match driver.next()? {
             Ok(FromDriver::Batch { case: 0, iters, count }) => {
                 let started = Instant::now();
-                match block(driver, executable, asked) {
+                match block(driver, suite, asked) {
                     Ok(each) => samples(each, iters, count, started.elapsed().as_nanos()),
                     Err(Trouble::Failed(message)) => FromWorker::Failed { message },
                     Err(Trouble::Gone) => return None,
@@ -166,10 +161,10 @@ fn offer(
 }
 
 /// One run of a benchmark by criterion: nanoseconds of one iteration.
-fn block(driver: &Driver, executable: &Path, asked: &Asked<'_>) -> Result<f64, Trouble> {
-    match attempt(driver, executable, asked, false)? {
+fn block(driver: &Driver, suite: &Suite, asked: &Asked<'_>) -> Result<f64, Trouble> {
+    match attempt(driver, suite, asked, false)? {
         Some(each) => Ok(each),
-        None => attempt(driver, executable, asked, true)?
+        None => attempt(driver, suite, asked, true)?
             .ok_or_else(|| Trouble::Failed("criterion does not begin to measure it".to_owned())),
     }
 }
@@ -177,13 +172,13 @@ fn block(driver: &Driver, executable: &Path, asked: &Asked<'_>) -> Result<f64, T
 /// A block with the usual number of samples, or the fewest; nothing when these would take too long.
 fn attempt(
     driver: &Driver,
-    executable: &Path,
+    suite: &Suite,
     asked: &Asked<'_>,
     fewest: bool,
 ) -> Result<Option<f64>, Trouble> {
     let words = arguments::block(asked.release, asked.id, fewest);
     let is_gone = || driver.is_gone();
-    let mut run = Run::start(executable, &words, &is_gone)?;
+    let mut run = Run::start(suite, &words, &is_gone)?;
     let mut before = asked.earlier;
     while let Some(message) = run.message()? {
         match message {

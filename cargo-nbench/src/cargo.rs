@@ -4,27 +4,35 @@
 
 mod build;
 mod command;
+mod environment;
 mod features;
 mod in_place;
 mod marker;
 mod mirror;
 mod reach;
+mod sources;
 mod stand_in;
 
+pub(crate) use build::names_harness;
 pub use build::{
     BuildNote, BuiltTarget, Executable, FailedTarget, OWN_RUNNER, ProfileSummary, STAND_IN, build,
     build_each, failure,
 };
-pub(crate) use command::configuration_file;
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
+pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 
+pub use environment::maybe_answer;
 pub use in_place::{InPlace, load};
+pub use sources::Sources;
+pub(crate) use sources::normal;
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 use mirror::Mirror;
+use sha2::{Digest as _, Sha256};
 use stand_in::{Injection, Wanted};
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -143,18 +151,17 @@ impl Workspace {
         !self.injection.is_empty()
     }
 
-    /// How the working tree itself is built: with stand-ins, or in a mirror, in a target directory of
-    /// its own, and with the lints that a bench target has denied for the real harness as warnings.
+    /// How the working tree itself is built: with stand-ins, in a mirror, or where the target directory
+    /// may be shared, in a target directory of its own, and with the lints that a bench target has
+    /// denied for the real harness as warnings.
     #[must_use]
     pub fn in_place<'a>(&self, dir: &'a Path, options: &BuildOptions) -> BuildContext<'a> {
-        if !self.has_stand_ins() && self.mirror.is_none() {
-            return BuildContext::new(dir);
-        }
         let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
-        let target = std::path::absolute(target.join(OWN_TARGET)).ok();
+        let own = own_target(target, &self.root);
+        let needed = self.has_stand_ins() || self.mirror.is_some() || own.is_shared;
         BuildContext {
             cap_lints: self.has_stand_ins(),
-            target_dir: target,
+            target_dir: needed.then_some(own.path),
             mirror: self.mirror.clone(),
             ..BuildContext::new(dir)
         }
@@ -163,6 +170,14 @@ impl Workspace {
     /// The directory of the lock file that cargo uses.
     pub(crate) fn lock_directory(&self) -> PathBuf {
         self.mirror.as_ref().map_or_else(|| self.root.clone(), |mirror| mirror.inside(&self.root))
+    }
+
+    /// A variable of cargo's with the user's own paths.
+    fn outside_value(&self, value: OsString) -> OsString {
+        match (&self.mirror, value.to_str()) {
+            (Some(mirror), Some(text)) => mirror.outside_text(text).into(),
+            _ => value,
+        }
     }
 
     /// What a path of cargo's means in the user's tree.
@@ -193,6 +208,28 @@ impl Workspace {
     pub(crate) fn members(&self) -> Vec<&Package> {
         self.metadata.workspace_members.iter().filter_map(|id| self.package(id)).collect()
     }
+}
+
+/// Where builds of a working tree go that must not meet others.
+struct OwnTarget {
+    path: PathBuf,
+    /// Whether other checkouts may build in the user's target directory too. Cargo tells packages by
+    /// their place in a workspace and files by their times, so it takes the code of another checkout
+    /// for this one's.
+    is_shared: bool,
+}
+
+/// The directory for builds of the workspace at `root` below its target directory.
+fn own_target(target: &Path, root: &Path) -> OwnTarget {
+    let target = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, own) = (whole(root), target.join(OWN_TARGET));
+    if whole(&target).starts_with(&root) {
+        return OwnTarget { path: own, is_shared: false };
+    }
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    OwnTarget { path: own.join(name), is_shared: true }
 }
 
 /// One bench target of one package.

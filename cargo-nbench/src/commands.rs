@@ -5,6 +5,7 @@ pub mod ab;
 pub mod clean;
 pub mod comment;
 pub mod compare;
+pub mod completions;
 pub mod history;
 pub mod list;
 pub mod run;
@@ -16,12 +17,14 @@ use crate::cargo::{
     OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
 };
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::gate::{self, GatePolicy};
 use crate::interrupt;
 use crate::launch::Starter;
 use crate::lines::{FailureLine, Line, Skipped, TargetLine};
 use crate::own_runner::{self, Place};
 use crate::place::Placement;
+use crate::report;
 use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
@@ -95,8 +98,10 @@ pub fn build_selected(
     workspace: &Workspace,
     options: &BuildOptions,
     context: &BuildContext<'_>,
-    what: &str,
+    side: &str,
 ) -> Result<Built, Failure> {
+    let what = format!("building {side}");
+    let context = &BuildContext { colour: term.compilers_colour(), ..context.clone() };
     let mut built = Built::default();
     let mut targets: Vec<BenchTarget> = Vec::new();
     for selected in select(workspace, options) {
@@ -111,9 +116,12 @@ pub fn build_selected(
     let place = Place { options, context };
     own_runner::add(term, place, &as_they_are, &mut built)?;
     if !targets.is_empty() {
-        build_with_stand_ins(term, workspace, &targets, place, what, &mut built)?;
+        build_with_stand_ins(term, workspace, &targets, place, &what, &mut built)?;
     }
     if built.executables.is_empty() && !built.failed.is_empty() {
+        for target in &built.failed {
+            report::for_machines(term, &Line::Failure(not_built(target, side)));
+        }
         return Err(failure(&built.failed));
     }
     built.executables.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -179,10 +187,11 @@ pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
 pub fn tell(term: &mut Term, note: BuildNote) {
     match note {
         BuildNote::Line(line) => {
-            let word = line.split_whitespace().next().unwrap_or_default();
+            let plain = anstream::adapter::strip_str(&line).to_string();
+            let word = plain.split_whitespace().next().unwrap_or_default();
             let progress = ["Compiling", "Finished", "Executable", "Blocking", "Fresh"];
             if progress.contains(&word) {
-                term.advance(1, line.trim());
+                term.advance(1, plain.trim());
             } else {
                 term.pass(&line);
             }
@@ -241,7 +250,7 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
     }
     match skipped {
         [] => failure("no bench target is selected").hint(
-            "a target needs `[[bench]] name = \"..\" harness = false` and nbench, criterion or divan; `-p`, `--workspace` and `--bench` select",
+            "`-p`, `--workspace` and `--bench` select; a new target needs these lines in `Cargo.toml`, and `benches/speed.rs`:\n\n[dev-dependencies]\nnbench = { git = \"https://github.com/nbench/nbench\" }\n\n[[bench]]\nname = \"speed\"\nharness = false",
         ),
         [Line::Skipped(missing)] if missing.target.is_empty() => {
             failure(&format!("`{}`: {}", missing.package, missing.reason))
@@ -249,6 +258,15 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
         }
         _ => failure("no bench target can be measured")
             .hint("the skipped targets above name what each one lacks"),
+    }
+}
+
+/// The failure of benchmarks called `ids`, of which none is left to be measured.
+pub fn none_of(ids: &[String], filter: &Filter) -> Failure {
+    if filter.is_given() && !ids.is_empty() {
+        filter.matches_nothing(ids)
+    } else {
+        nothing_selected(&[], filter.is_given())
     }
 }
 

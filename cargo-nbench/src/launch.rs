@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -28,10 +28,10 @@ pub struct Program {
     pub path: PathBuf,
     /// Working directory: the package root, as cargo does it.
     pub cwd: PathBuf,
-    /// Variables that cargo sets for a bench, such as `CARGO_MANIFEST_DIR`.
-    pub env: Vec<(String, String)>,
-    /// Directories of shared libraries the executable needs.
-    pub shared_library_dirs: Vec<PathBuf>,
+    /// Variables that cargo sets for it, such as `CARGO_MANIFEST_DIR` and where libraries lie.
+    pub env: Vec<(OsString, OsString)>,
+    /// The program of the user's that starts it, and its arguments; empty when there is none.
+    pub runner: Vec<OsString>,
     /// Whether it is driven over the bridge to criterion's own runner.
     pub bridged: bool,
     /// Ids that its benchmarks go by now, by the ids it offers.
@@ -108,8 +108,17 @@ fn padding(command: &Command, offset: usize) -> usize {
     (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
-const LIBRARY_VARIABLE: &str =
-    if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+/// `executable` behind the words of a runner, if there are any.
+pub fn started_by(runner: &[OsString], executable: &Path) -> Command {
+    match runner.split_first() {
+        None => Command::new(executable),
+        Some((program, arguments)) => {
+            let mut command = Command::new(program);
+            command.args(arguments).arg(executable);
+            command
+        }
+    }
+}
 
 impl Starter {
     /// Starts a worker and waits for its hello.
@@ -132,24 +141,16 @@ impl Starter {
         listener.set_nonblocking(true).map_err(|e| lost("no socket", &e))?;
 
         let mut command = if program.bridged {
-            bridge::command(&program.path).map_err(|e| lost("cannot find this program", &e))?
+            bridge::command(&program.path, &program.runner)
+                .map_err(|e| lost("cannot find this program", &e))?
         } else {
-            let mut command = Command::new(&program.path);
+            let mut command = started_by(&program.runner, &program.path);
             command.arg("--bench");
             command
         };
         command.current_dir(&program.cwd).env_clear();
         command.envs(inherited_environment());
         command.envs(program.env.iter().map(|(k, v)| (k, v)));
-        if !program.shared_library_dirs.is_empty() {
-            let mut paths = program.shared_library_dirs.clone();
-            if let Some(old) = std::env::var_os(LIBRARY_VARIABLE) {
-                paths.extend(std::env::split_paths(&old));
-            }
-            if let Ok(joined) = std::env::join_paths(paths) {
-                command.env(LIBRARY_VARIABLE, joined);
-            }
-        }
         command.env("NBENCH_SOCKET", &path);
         command.env("NBENCH_SEED", self.seed.to_string());
         let padding = padding(&command, luck.padding);

@@ -3,10 +3,11 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `page` (what becomes of results).
+//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
 pub mod args;
 pub mod bridge;
+pub mod cache;
 mod capture;
 pub mod cargo;
 pub mod checkout;
@@ -15,7 +16,9 @@ pub mod date;
 pub mod drive;
 pub mod dropin;
 pub mod failure;
+pub mod filter;
 pub mod fingerprint;
+#[cfg(feature = "post")]
 pub mod forge;
 pub mod gate;
 mod git;
@@ -39,8 +42,10 @@ mod secrets;
 pub mod session;
 pub mod settings;
 pub mod sides;
+pub mod suggest;
 pub mod suite;
 pub mod term;
+pub mod text;
 pub mod walk;
 
 use std::ffi::OsString;
@@ -68,6 +73,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Command::History(args) => commands::history::history(term, args),
         Command::Comment(args) => commands::comment::comment(term, args),
         Command::List(args) => commands::list::list(term, args),
+        Command::Completions(args) => Ok(commands::completions::completions(term, args)),
         Command::Clean(args) => commands::clean::clean(term, args),
     };
     term.end_progress();
@@ -107,11 +113,7 @@ fn measuring(command: &Command) -> Option<&'static str> {
 /// Help and version go to standard output and are no failure.
 fn show_usage(term: &mut Term, error: &clap::Error) -> Exit {
     let text = error.render();
-    let text = if term.paint(term::Tone::Strong, "x") == "x" {
-        text.to_string()
-    } else {
-        text.ansi().to_string()
-    };
+    let text = if term.has_colour() { text.ansi().to_string() } else { text.to_string() };
     if error.use_stderr() {
         term.pass(&text);
         Exit::Usage

@@ -29,14 +29,15 @@ fn wrapper(all_crates: bool) -> (&'static str, &'static str) {
     }
 }
 
+/// This program, as cargo is to start it.
+pub(crate) fn program() -> Option<PathBuf> {
+    env::var_os(PROGRAM).map_or_else(|| env::current_exe().ok(), |p| Some(p.into()))
+}
+
 /// Makes cargo call this program instead of rustc, for the crates of the
 /// workspace or for all of them. A wrapper of the user's own is called next.
 pub(crate) fn wrap(command: &mut Command, dir: &Path, all_crates: bool) {
-    let Some(program) =
-        env::var_os(PROGRAM).map_or_else(|| env::current_exe().ok(), |p| Some(p.into()))
-    else {
-        return;
-    };
+    let Some(program) = program() else { return };
     let (variable, setting) = wrapper(all_crates);
     let chained = env::var_os(variable)
         .or_else(|| env::var_os(format!("CARGO_BUILD_{variable}")))

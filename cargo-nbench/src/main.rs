@@ -9,6 +9,10 @@ fn main() -> ExitCode {
     if let Some(code) = cargo_nbench::lint_cap::maybe_run_as_wrapper(std::env::args_os()) {
         return code;
     }
+    // And in an executable's place, to learn how it would start that.
+    if let Some(code) = cargo_nbench::cargo::maybe_answer(std::env::args_os()) {
+        return code;
+    }
     if let Some(code) = cargo_nbench::bridge::maybe_run(std::env::args_os()) {
         return code;
     }

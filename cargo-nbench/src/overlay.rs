@@ -9,6 +9,7 @@ use crate::failure::{Exit, Failure};
 use cargo_metadata::{DependencyKind, Package};
 use dependency::Places;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -126,12 +127,12 @@ impl Overlay {
         executable.target.manifest_dir.clone_from(&self.home);
         executable.cwd.clone_from(&self.home);
         for (name, value) in &mut executable.env {
-            match name.as_str() {
-                "CARGO_MANIFEST_DIR" => *value = self.home.display().to_string(),
-                "CARGO_MANIFEST_PATH" => {
-                    *value = self.home.join("Cargo.toml").display().to_string();
+            match name.to_str() {
+                Some("CARGO_MANIFEST_DIR") => *value = self.home.clone().into_os_string(),
+                Some("CARGO_MANIFEST_PATH") => {
+                    *value = self.home.join("Cargo.toml").into_os_string();
                 }
-                "CARGO_PKG_NAME" => value.clone_from(&self.original),
+                Some("CARGO_PKG_NAME") => *value = OsString::from(&self.original),
                 _ => {}
             }
         }

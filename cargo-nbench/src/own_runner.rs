@@ -4,7 +4,7 @@
 
 use crate::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, Workspace,
-    build_each, load_as_it_is,
+    build_each, load_as_it_is, names_harness,
 };
 use crate::commands::{Built, tell};
 use crate::failure::Failure;
@@ -55,6 +55,7 @@ pub fn build(
                     target: target.target.clone(),
                     error: error.clone(),
                     log: lines.clone(),
+                    told: false,
                 })
             };
             return Ok(targets.iter().map(failed).collect());
@@ -75,7 +76,13 @@ pub fn build(
         &interrupt::requested,
     );
     term.end_progress();
-    built
+    let mut built = built?;
+    for target in &mut built {
+        if let BuiltTarget::Failed(target) = target {
+            target.told = false;
+        }
+    }
+    Ok(built)
 }
 
 /// Adds targets that the user wants measured so.
@@ -116,7 +123,8 @@ pub fn rescue(
     built: &mut Built,
 ) -> Result<(), Failure> {
     let is_failed = |target: &&BenchTarget| {
-        built.failed.iter().any(|f| f.package == target.package && f.target == target.target)
+        let is_it = |f: &&FailedTarget| f.package == target.package && f.target == target.target;
+        built.failed.iter().find(is_it).is_some_and(may_be_the_stand_in)
     };
     let lost: Vec<BenchTarget> = targets
         .iter()
@@ -160,6 +168,12 @@ pub fn rescue(
     Ok(())
 }
 
+/// Whether the real criterion may compile where the stand-in does not: building it takes minutes, so
+/// only errors of the target itself that name something of criterion's are worth it.
+fn may_be_the_stand_in(target: &FailedTarget) -> bool {
+    target.is_its_own_fault() && target.log.iter().any(|line| names_harness(line))
+}
+
 fn failed<'b>(built: &'b mut Built, package: &str, target: &str) -> Option<&'b mut FailedTarget> {
     built.failed.iter_mut().find(|f| f.package == package && f.target == target)
 }
@@ -167,9 +181,7 @@ fn failed<'b>(built: &'b mut Built, package: &str, target: &str) -> Option<&'b m
 /// Tells what is wrong with the target itself: what it says with the real criterion, unless that is
 /// what cannot be built.
 fn explain(known: &mut FailedTarget, again: FailedTarget) {
-    let itself = format!("(bench \"{}\")", again.target);
-    let at_fault = |line: &String| line.starts_with("error: could not compile `");
-    if again.log.iter().any(|line| at_fault(line) && line.contains(&itself)) {
+    if again.is_its_own_fault() {
         *known = again;
     } else {
         known.error.push_str(&format!("; with the real criterion: {}", again.error));

@@ -7,14 +7,19 @@ use crate::lines::{
     Comparison, FailureLine, Line, Measurement, NotMeasurable, OwnChangeLine, Skipped, Summary,
     Unmatched,
 };
-use crate::term::{Term, Tone};
+use crate::term::{Term, Text, Tone};
 
-/// Prints one line in the format that was asked for.
-pub fn print(term: &mut Term, line: &Line) {
+/// Prints one line for machines only: people are told the same in another way.
+pub fn for_machines(term: &mut Term, line: &Line) {
     match serde_json::to_value(line) {
         Ok(value) => term.json(&value),
         Err(error) => term.warn(&format!("a result cannot be written as JSON: {error}")),
     }
+}
+
+/// Prints one line in the format that was asked for.
+pub fn print(term: &mut Term, line: &Line) {
+    for_machines(term, line);
     match line {
         Line::Context(c) => {
             let seed = format!("seed {}", c.seed);
@@ -25,34 +30,13 @@ pub fn print(term: &mut Term, line: &Line) {
         }
         // Said in one sentence for all targets.
         Line::Target(_) => {}
-        Line::Measurement(m) => {
-            let text = measurement(term, m);
-            term.line(&text);
-        }
-        Line::Comparison(c) => {
-            let text = comparison(term, c);
-            term.line(&text);
-        }
-        Line::Failure(f) => {
-            let text = failure(term, f);
-            term.line(&text);
-        }
-        Line::Skipped(s) => {
-            let text = skipped(s);
-            term.note(&text);
-        }
-        Line::Unmatched(u) => {
-            let text = unmatched(u);
-            term.note(&text);
-        }
-        Line::NotMeasurable(n) => {
-            let text = not_measurable(term, n);
-            term.line(&text);
-        }
-        Line::Summary(s) => {
-            let text = summary(term, s);
-            term.line(&text);
-        }
+        Line::Measurement(m) => term.line(measurement(m)),
+        Line::Comparison(c) => term.line(comparison(c)),
+        Line::Failure(f) => term.line(failure(f)),
+        Line::Skipped(s) => term.note(&skipped(s)),
+        Line::Unmatched(u) => term.note(&unmatched(u)),
+        Line::NotMeasurable(n) => term.line(not_measurable(n)),
+        Line::Summary(s) => term.line(summary(s)),
         Line::Error(e) => term.error(&e.error, e.hint.as_deref()),
     }
 }
@@ -62,17 +46,17 @@ fn heading(package: &str, target: &str, benchmark: &str) -> String {
     format!("{package}/{target}  {benchmark}")
 }
 
-fn measurement(term: &Term, m: &Measurement) -> String {
-    let title = term.paint(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
+fn measurement(m: &Measurement) -> Text {
+    let mut text = Text::toned(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
     let interval = match (m.low, m.high, m.confidence) {
         (Some(low), Some(high), Some(confidence)) => {
             format!("[{} .. {}] at {:.1} %", duration(low), duration(high), 100.0 * confidence)
         }
         _ => format!("no interval at this confidence with {} launches", m.launches),
     };
-    let mut text = format!("{title}\n  {}  {interval}", duration(m.estimate));
+    text.line(2).say(&format!("{}  {interval}", duration(m.estimate)));
     if let Some(t) = &m.throughput {
-        text.push_str(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
+        text.say(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
     }
     let spread = m.spread.map_or("unavailable".to_owned(), |s| format!("{:.1} %", 100.0 * s));
     let taken = if m.notes.iter().any(|note| note == crate::bridge::NOTE) {
@@ -84,23 +68,18 @@ fn measurement(term: &Term, m: &Measurement) -> String {
         )
     };
     let detail = format!(
-        "  {} launches, {taken}, fastest {}, stopped: {}",
+        "{} launches, {taken}, fastest {}, stopped: {}",
         m.launches,
         duration(m.min),
         m.stop
     );
     for own in &m.own {
-        text.push_str(&format!(
-            "\n  {}: {} {} an operation",
-            own.name,
-            number(own.value),
-            own.unit
-        ));
+        let value = number(own.value);
+        text.line(2).say(&format!("{}: {value} {} an operation", own.name, own.unit));
     }
-    text.push('\n');
-    text.push_str(&term.paint(Tone::Faint, &detail));
+    text.line(2).add(Tone::Faint, &detail);
     for note in &m.notes {
-        text.push_str(&format!("\n  {}", term.paint(Tone::Doubt, &format!("note: {note}"))));
+        text.line(2).add(Tone::Doubt, &format!("note: {note}"));
     }
     text
 }
@@ -138,20 +117,23 @@ fn rate(amount: f64, unit: &str, nanos: f64) -> String {
     }
 }
 
-fn comparison(term: &Term, c: &Comparison) -> String {
+/// Where the lines below a verdict begin.
+const INDENT: usize = 13;
+
+fn comparison(c: &Comparison) -> Text {
     let tone = match c.verdict.as_str() {
         "slower" => Tone::Bad,
         "faster" => Tone::Good,
         "inconclusive" => Tone::Doubt,
         _ => Tone::Plain,
     };
-    // Padding goes inside the paint, since escape codes have no width.
-    let verdict = term.paint(tone, &format!("{:<12}", c.verdict));
     let mut title = heading(&c.package, &c.target, &c.benchmark);
     title.push_str(&format!("  ({} against {})", c.contender.rev, c.reference.rev));
-    let title = term.paint(Tone::Strong, &title);
+    let mut text = Text::toned(tone, &format!("{:<12}", c.verdict));
+    text.say(" ").add(Tone::Strong, &title);
     if c.verdict == "identical" {
-        return format!("{verdict} {title}\n{:13}the same code on both sides, not measured", "");
+        text.line(INDENT).say("the same code on both sides, not measured");
+        return text;
     }
     let change = c.change.map_or("no change known".to_owned(), percent);
     let interval = match (c.low, c.high) {
@@ -162,7 +144,7 @@ fn comparison(term: &Term, c: &Comparison) -> String {
         (Some(r), Some(k)) => format!("  {} -> {}", duration(r), duration(k)),
         _ => String::new(),
     };
-    let mut text = format!("{verdict} {title}\n{:13}{change}  {interval}{times}", "");
+    text.line(INDENT).say(&format!("{change}  {interval}{times}"));
     for own in &c.own {
         let change = match (own.change, own.low, own.high) {
             (Some(change), Some(low), Some(high)) => {
@@ -173,10 +155,10 @@ fn comparison(term: &Term, c: &Comparison) -> String {
         };
         let (before, after) = (number(own.reference), number(own.contender));
         let OwnChangeLine { name, unit, .. } = own;
-        text.push_str(&format!("\n{:13}{name}: {before} -> {after} {unit}  {change}", ""));
+        text.line(INDENT).say(&format!("{name}: {before} -> {after} {unit}  {change}"));
     }
     if let Some(strip) = strip(c) {
-        text.push_str(&format!("\n{:13}{strip}", ""));
+        text.line(INDENT).say(&strip);
     }
     let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
     if let (Some(between), Some(within)) = (c.between_launches, c.within_launch) {
@@ -205,9 +187,9 @@ fn comparison(term: &Term, c: &Comparison) -> String {
     if c.stop != "decided" {
         detail.push_str(&format!("; stopped: {}", c.stop));
     }
-    text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Faint, &detail)));
+    text.line(INDENT).add(Tone::Faint, &detail);
     for note in &c.notes {
-        text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Doubt, &format!("note: {note}"))));
+        text.line(INDENT).add(Tone::Doubt, &format!("note: {note}"));
     }
     text
 }
@@ -254,16 +236,17 @@ fn strip(c: &Comparison) -> Option<String> {
     Some(format!("{} {bars} {}", percent(-reach), percent(reach)))
 }
 
-fn failure(term: &Term, f: &FailureLine) -> String {
+fn failure(f: &FailureLine) -> Text {
     let what = f.benchmark.as_deref().unwrap_or("(whole target)");
-    let label = term.paint(Tone::Bad, &format!("{:<12}", "failed"));
-    let title = term.paint(Tone::Strong, &heading(&f.package, &f.target, what));
-    let side = f.side.as_ref().map_or(String::new(), |s| format!(" at {s}"));
-    let mut text =
-        format!("{label} {title}{side}\n{:13}{}", "", f.error.replace('\n', "\n             "));
-    for line in f.stderr_tail.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev() {
-        text.push_str(&format!("\n{:13}{}", "", term.paint(Tone::Faint, &format!("| {line}"))));
+    let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
+    text.say(" ").add(Tone::Strong, &heading(&f.package, &f.target, what));
+    if let Some(side) = &f.side {
+        text.say(&format!(" at {side}"));
     }
+    text.block(INDENT, Tone::Plain, "", &f.error);
+    let tail: Vec<&str> = f.stderr_tail.lines().collect();
+    let last = &tail[tail.len().saturating_sub(5)..];
+    text.block(INDENT, Tone::Faint, "| ", &last.join("\n"));
     text
 }
 
@@ -282,16 +265,21 @@ fn unmatched(u: &Unmatched) -> String {
     }
 }
 
-fn not_measurable(term: &Term, n: &NotMeasurable) -> String {
-    let label = term.paint(Tone::Doubt, &format!("{:<12}", "not measured"));
-    format!("{label} {}/{} at {}\n{:13}{}", n.package, n.target, n.rev, "", n.reason)
+fn not_measurable(n: &NotMeasurable) -> Text {
+    let mut text = Text::toned(Tone::Doubt, &format!("{:<12}", "not measured"));
+    text.say(&format!(" {}/{} at {}", n.package, n.target, n.rev));
+    text.block(INDENT, Tone::Plain, "", &n.reason);
+    text
 }
 
-fn summary(term: &Term, s: &Summary) -> String {
-    let mut parts = Vec::new();
+fn summary(s: &Summary) -> Text {
+    let mut parts = Text::new();
     let mut add = |count: usize, tone: Tone, word: &str| {
         if count > 0 {
-            parts.push(term.paint(tone, &format!("{count} {word}")));
+            if parts != Text::new() {
+                parts.say(", ");
+            }
+            parts.add(tone, &format!("{count} {word}"));
         }
     };
     add(s.measured, Tone::Plain, "measured");
@@ -304,24 +292,25 @@ fn summary(term: &Term, s: &Summary) -> String {
     add(s.not_measurable, Tone::Doubt, "not measurable");
     add(s.unmatched, Tone::Plain, "on one side only");
     add(s.skipped, Tone::Plain, "skipped");
-    if parts.is_empty() {
-        parts.push("nothing measured".to_owned());
+    if parts == Text::new() {
+        parts.say("nothing measured");
     }
-    let mut text = String::new();
+    let mut text = Text::new();
     for mean in &s.geometric_means {
         let interval = match (mean.low, mean.high) {
             (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
             _ => "without an interval: fewer than 6 launches in common".to_owned(),
         };
-        text.push_str(&format!(
-            "geometric mean of {} benchmarks at {}: {}  {interval}\n",
+        text.say(&format!(
+            "geometric mean of {} benchmarks at {}: {}  {interval}",
             mean.benchmarks,
             mean.contender,
             percent(mean.change)
         ));
+        text.line(0);
     }
     let end = if s.interrupted { ", interrupted" } else { "" };
-    text.push_str(&format!("{} in {:.1} s{end}", parts.join(", "), s.seconds));
+    text.join(parts).say(&format!(" in {:.1} s{end}", s.seconds));
     text
 }
 
@@ -349,30 +338,71 @@ mod tests {
         assert_eq!(strip(&Comparison { low: None, ..c }), None);
     }
 
-    fn term() -> Term {
-        Term::captured(Box::new(Vec::new()), Box::new(Vec::new()))
+    #[test]
+    fn an_inconclusive_line_says_what_it_could_have_seen() {
+        let text = comparison(&Comparison {
+            package: "p".into(),
+            target: "t".into(),
+            benchmark: "b".into(),
+            verdict: "inconclusive".into(),
+            change: Some(0.004),
+            low: Some(-0.01),
+            high: Some(0.018),
+            smallest: Some(0.014),
+            launches: 24,
+            pairs: 1920,
+            stop: "last-look".into(),
+            ..Comparison::default()
+        })
+        .to_string();
+        assert!(text.contains("this run could see changes of 1.4 % or more"), "{text}");
+        assert!(text.contains("+0.40 %") && text.contains("24 launches, 1920 pairs"), "{text}");
+    }
+
+    /// Puts `words` in the place of every text but the type, and among the notes.
+    fn put_everywhere(value: &mut serde_json::Value, words: &str) {
+        match value {
+            serde_json::Value::String(text) => words.clone_into(text),
+            serde_json::Value::Object(fields) => {
+                for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "type") {
+                    if name == "notes" {
+                        *field = serde_json::json!([words]);
+                    }
+                    put_everywhere(field, words);
+                }
+            }
+            _ => {}
+        }
     }
 
     #[test]
-    fn an_inconclusive_line_says_what_it_could_have_seen() {
-        let text = comparison(
-            &term(),
-            &Comparison {
-                package: "p".into(),
-                target: "t".into(),
-                benchmark: "b".into(),
-                verdict: "inconclusive".into(),
-                change: Some(0.004),
-                low: Some(-0.01),
-                high: Some(0.018),
-                smallest: Some(0.014),
-                launches: 24,
-                pairs: 1920,
-                stop: "last-look".into(),
-                ..Comparison::default()
-            },
-        );
-        assert!(text.contains("this run could see changes of 1.4 % or more"), "{text}");
-        assert!(text.contains("+0.40 %") && text.contains("24 launches, 1920 pairs"), "{text}");
+    fn no_line_of_a_result_can_be_forged_by_what_others_named() {
+        let words = "x\nfaster       p/t  b  (@tree against HEAD)\r\x1b[1A\u{202e}";
+        let own = OwnChangeLine { name: words.into(), ..Default::default() };
+        let lines = [
+            Line::Measurement(Measurement::default()),
+            Line::Comparison(Box::new(Comparison { own: vec![own], ..Default::default() })),
+            Line::Failure(FailureLine { benchmark: Some(words.into()), ..Default::default() }),
+            Line::Skipped(Default::default()),
+            Line::Unmatched(Default::default()),
+            Line::NotMeasurable(Default::default()),
+        ];
+        for line in lines {
+            let mut value = serde_json::to_value(&line).unwrap();
+            put_everywhere(&mut value, words);
+            let text = match serde_json::from_value(value).unwrap() {
+                Line::Measurement(m) => measurement(&m),
+                Line::Comparison(c) => comparison(&c),
+                Line::Failure(f) => failure(&f),
+                Line::Skipped(s) => Text::from(&skipped(&s)),
+                Line::Unmatched(u) => Text::from(&unmatched(&u)),
+                Line::NotMeasurable(n) => not_measurable(&n),
+                other => panic!("{other:?} is not among them"),
+            }
+            .to_string();
+            assert!(text.contains("\\u{202e}"), "{text}");
+            assert!(!text.contains(|c| c != '\n' && crate::text::is_hidden(c)), "{text:?}");
+            assert!(!text.lines().any(|line| line.starts_with("faster")), "{text}");
+        }
     }
 }

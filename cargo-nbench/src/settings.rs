@@ -10,6 +10,7 @@ use nbench_engine::remote::Limits;
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
+use crate::filter::is_pattern_of;
 use crate::secrets;
 
 /// Name of the settings file in the workspace root.
@@ -32,11 +33,17 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(metadata.workspace_root.into_std_path_buf())
 }
 
+/// The directory whose repository is meant: that of the manifest, wherever the user stands.
+pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
+    let manifest = args.manifest_path.as_ref().map(|manifest| here.join(manifest));
+    let directory = manifest.as_deref().and_then(Path::parent).filter(|place| place.is_dir());
+    directory.map_or_else(|| here.to_owned(), Path::to_path_buf)
+}
+
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
-        return Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
-            .hint("run this inside a cargo workspace, or name one with `--manifest-path`");
+        return crate::cargo::missing_workspace(reason);
     }
     Failure::new(Exit::Usage, format!("cannot read the cargo workspace: {reason}"))
         .hint("`cargo metadata` in the same directory shows the whole message")
@@ -115,9 +122,10 @@ pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
 /// # Errors
 /// For values that cannot be used; the setting is named.
 pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
-    let environment = Layer::from_environment(|name| std::env::var(name).ok())
-        .map_err(|e| unusable(e.message))?;
-    resolve([flags, environment, file]).map_err(|e| unusable(e.message))
+    // What is no text cannot be any of these values and is refused as one.
+    let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let environment = Layer::from_environment(variable).map_err(|e| unusable(e.message))?;
+    resolve([flags.from_flags(), environment, file]).map_err(|e| unusable(e.message))
 }
 
 /// Where the store is: the flag (relative to the current directory), then the environment and
@@ -173,69 +181,6 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
     }
 }
 
-/// Which benchmarks were asked for, by id.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// The text; everything matches without one.
-    pub text: Option<String>,
-    /// Whether it must be the whole id.
-    pub exact: bool,
-    /// Tags that a benchmark must all have.
-    pub tags: Vec<String>,
-}
-
-impl Filter {
-    /// Whether a benchmark was asked for, by its id and its tags.
-    pub fn wants(&self, offer: &nbench::wire::Offer) -> bool {
-        self.matches(&offer.id) && self.tags.iter().all(|tag| offer.tags.contains(tag))
-    }
-
-    /// Whether `id` was asked for: contains the text, or matches it as a pattern if it holds `*` or
-    /// `?`; without regard to case unless exact.
-    pub fn matches(&self, id: &str) -> bool {
-        match &self.text {
-            None => true,
-            Some(text) if self.exact => id == text,
-            Some(text) => {
-                let (text, id) = (text.to_lowercase(), id.to_lowercase());
-                if text.contains(['*', '?']) {
-                    let pattern: Vec<char> = text.chars().collect();
-                    glob(&pattern, &id.chars().collect::<Vec<_>>())
-                } else {
-                    id.contains(&text)
-                }
-            }
-        }
-    }
-}
-
-/// `*` for any text, `?` for one character. Linear in memory, no recursion on the length of the id.
-fn glob(pattern: &[char], text: &[char]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    p = at + 1;
-                    t = from + 1;
-                    star = Some((at, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
 /// How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark
 /// asks for itself.
 #[derive(Debug, Clone)]
@@ -251,15 +196,15 @@ pub struct Plans<'s> {
 impl Plans<'_> {
     /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
     pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
-        let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
-        let id: Vec<char> = offer.id.to_lowercase().chars().collect();
-        let rule = self
-            .rules
-            .iter()
-            .rev()
-            .find(|rule| glob(&rule.pattern.to_lowercase().chars().collect::<Vec<_>>(), &id));
-        if let Some(rule) = rule {
-            plan.threshold = rule.threshold;
+        let (mut plan, mut doubts) = with_offer(&self.plan, &offer.settings);
+        for rule in self.rules.iter().filter(|rule| is_pattern_of(&rule.pattern, &offer.id)) {
+            match rule.applied(&plan) {
+                Ok(changed) => plan = changed,
+                // Checked by itself; beside what the benchmark asks for it may not fit.
+                Err((_, message)) => {
+                    doubts.push(format!("`{}` is not used: {message}", rule.pattern))
+                }
+            }
         }
         if self.threshold_is_given {
             plan.threshold = self.plan.threshold;
@@ -279,33 +224,31 @@ fn with_offer(
     let mut plan = plan.clone();
     let mut doubts = Vec::new();
     for (key, value) in settings {
+        let mut changed = plan.clone();
         let nanos = || value.parse::<u64>().ok().map(Duration::from_nanos);
-        let used = match key.as_str() {
-            "slice_ns" => nanos().map(|d| plan.slice = d).is_some(),
-            "warmup_ns" => nanos().map(|d| plan.warmup = d).is_some(),
-            "launches" => value
-                .parse()
-                .ok()
-                .map(|n: usize| {
-                    plan.max_launches = n.max(1);
-                    plan.min_launches = plan.min_launches.min(plan.max_launches);
-                })
-                .is_some(),
-            "threshold" => value
-                .parse()
-                .ok()
-                .filter(|t: &f64| (0.0..1.0).contains(t))
-                .map(|t| plan.threshold = t)
-                .is_some(),
+        let read = match key.as_str() {
+            "slice_ns" => nanos().map(|d| changed.slice = d),
+            "warmup_ns" => nanos().map(|d| changed.warmup = d),
+            "launches" => value.parse().ok().map(|n: usize| {
+                changed.max_launches = n.max(1);
+                changed.min_launches = plan.min_launches.min(changed.max_launches);
+            }),
+            "threshold" => value.parse().ok().map(|t| changed.threshold = t),
             "pairing" if value == BLOCKS => {
-                plan.blocks = true;
-                true
+                changed.blocks = true;
+                Some(())
             }
             // Known elsewhere, or to a newer version.
-            _ => true,
+            _ => Some(()),
         };
-        if !used {
-            doubts.push(format!("its setting `{key}` is `{value}`, which cannot be used"));
+        // What others send is held to the same ranges as what users write.
+        match read
+            .ok_or("it is no number".to_owned())
+            .and(changed.validate().map_err(|e| e.message))
+        {
+            Ok(()) => plan = changed,
+            Err(reason) => doubts
+                .push(format!("its setting `{key}` is `{value}`, which cannot be used: {reason}")),
         }
     }
     (plan, doubts)
@@ -314,18 +257,6 @@ fn with_offer(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_are_substrings_patterns_or_exact() {
-        let filter =
-            |text: &str, exact| Filter { text: Some(text.to_owned()), exact, tags: Vec::new() };
-        assert!(Filter::default().matches("anything"));
-        assert!(filter("PARSE", false).matches("json/parse/1"));
-        assert!(filter("json/*/?", false).matches("json/parse/1"));
-        assert!(!filter("parse/*", false).matches("json/parse/1"));
-        assert!(filter("*1*1", false).matches("a1b1c1"));
-        assert!(!filter("parse", true).matches("json/parse"));
-    }
 
     #[test]
     fn a_workspace_that_cannot_be_read_is_not_called_missing() {
@@ -348,21 +279,46 @@ mod tests {
         assert_eq!(plan.threshold, 0.005);
         assert_eq!(doubts.len(), 1);
         assert!(doubts[0].contains("`threshold`"));
+        for (key, value) in [
+            ("slice_ns", "0"),
+            ("slice_ns", "18446744073709551615"),
+            ("slice_ns", "-1"),
+            ("warmup_ns", "18446744073709551615"),
+            ("warmup_ns", ""),
+            ("launches", "18446744073709551615"),
+            ("launches", "many"),
+            ("threshold", "NaN"),
+            ("threshold", "-0.1"),
+            ("threshold", "inf"),
+        ] {
+            let offered = [(key.to_owned(), value.to_owned())];
+            let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
+            assert_eq!(plan, nbench_engine::Plan::default(), "{key} {value}");
+            assert!(doubts.len() == 1 && doubts[0].contains(key), "{doubts:?}");
+        }
     }
 
     #[test]
     fn the_command_line_wins_over_rules_over_the_benchmark() {
-        let rules = [("*", 0.05), ("parse/*", 0.03)]
-            .map(|(pattern, threshold)| nbench_config::Rule { pattern: pattern.into(), threshold });
+        let rules =
+            [("*", 0.05), ("parse/*", 0.03)].map(|(pattern, threshold)| nbench_config::Rule {
+                pattern: pattern.into(),
+                threshold: Some(threshold),
+                slice: (threshold > 0.04).then(|| "3ms".to_owned()),
+                ..Default::default()
+            });
         let offer = nbench::wire::Offer {
             id: "Parse/1".into(),
             settings: vec![("threshold".into(), "0.2".into())],
             ..Default::default()
         };
         let plan = nbench_engine::Plan::default();
-        let of = |rules, threshold_is_given| {
-            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0.threshold
+        let whole = |rules, threshold_is_given| {
+            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0
         };
+        let of = |rules, given| whole(rules, given).threshold;
+        // What the last one that matches does not say is left to those before it.
+        assert_eq!(whole(&rules, false).slice, Duration::from_millis(3));
         assert_eq!(of(&rules, false), 0.03);
         assert_eq!(of(&rules[..0], false), 0.2);
         assert_eq!(of(&rules, true), 0.005);

@@ -9,9 +9,10 @@ use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::cargo::Executable;
 use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
+use crate::filter::Filter;
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Unmatched};
-use crate::settings::{Filter, Plans};
+use crate::settings::Plans;
 use crate::walk::{Listing, list, plan_walks};
 
 /// An executable as the launcher wants it.
@@ -20,7 +21,7 @@ pub fn program(executable: &Executable) -> Program {
         path: executable.path.clone(),
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
-        shared_library_dirs: executable.shared_library_dirs.clone(),
+        runner: executable.runner.clone(),
         bridged: executable.has_own_runner(),
         ..Program::default()
     }
@@ -115,6 +116,11 @@ impl Listed {
             }
         }
         lines
+    }
+
+    /// Every id that some side offers, filter or not.
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())
     }
 
     /// Offers of the last side that every side has and `filter` wants, in flow order.
@@ -294,7 +300,7 @@ mod tests {
         }
         // The contender has lost the tag by which benchmarks are chosen.
         both.listings[0].offers[0].tags = vec!["gated".into()];
-        let tagged = Filter { tags: vec!["gated".into()], ..Filter::default() };
+        let tagged = Filter::of(&[], &Default::default(), &["gated".into()]).unwrap();
         for (by_reference, names, threshold) in [(false, vec![], 0.9), (true, vec!["a"], 0.01)] {
             both.by_reference = by_reference;
             let common: Vec<&str> = both.common(&tagged).iter().map(|o| o.id.as_str()).collect();

@@ -1,9 +1,13 @@
 //! The only file that prints. It knows streams, colour and the progress bar, and nothing of what is
-//! said through it.
+//! said through it. Nothing leaves it that acts on a terminal but what it puts there itself: words come
+//! as [`Text`], and what is passed on is cleared by `text`.
 
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+pub use crate::text::{Text, Tone};
+use crate::text::{passed, plain_json, shown};
 
 /// What the results on standard output look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -27,23 +31,6 @@ pub enum Colour {
     Never,
 }
 
-/// How a piece of text is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// As it is.
-    Plain,
-    /// A name or a heading.
-    Strong,
-    /// Less important.
-    Faint,
-    /// A good change.
-    Good,
-    /// A bad change or an error.
-    Bad,
-    /// A doubt.
-    Doubt,
-}
-
 /// Where everything is printed.
 pub struct Term {
     out: Box<dyn Write>,
@@ -54,6 +41,8 @@ pub struct Term {
     format: Format,
     quiet: bool,
     bar: Option<ProgressBar>,
+    /// What `CARGO_TERM_COLOR` says of colours of cargo and compilers, unless `--color` says it.
+    compilers: Option<bool>,
 }
 
 impl std::fmt::Debug for Term {
@@ -76,6 +65,11 @@ impl Term {
             format: Format::Human,
             quiet: false,
             bar: None,
+            compilers: match std::env::var("CARGO_TERM_COLOR").as_deref() {
+                Ok("always") => Some(true),
+                Ok("never") => Some(false),
+                _ => None,
+            },
         }
     }
 
@@ -90,6 +84,7 @@ impl Term {
             format: Format::Human,
             quiet: false,
             bar: None,
+            compilers: None,
         }
     }
 
@@ -97,6 +92,9 @@ impl Term {
     pub fn configure(&mut self, format: Format, colour: Colour, quiet: bool) {
         self.format = format;
         self.quiet = quiet;
+        if colour != Colour::Auto {
+            self.compilers = None;
+        }
         match colour {
             Colour::Auto => {}
             Colour::Always => (self.out_colour, self.err_colour) = (true, true),
@@ -104,22 +102,27 @@ impl Term {
         }
     }
 
+    /// Whether the words of cargo and compilers are shown in colour.
+    pub fn compilers_colour(&self) -> bool {
+        self.compilers.unwrap_or(self.err_colour)
+    }
+
     /// What standard output looks like.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Text with the escape codes of `tone`, if the stream that results go to has colour.
-    pub fn paint(&self, tone: Tone, text: &str) -> String {
-        let colour = match self.format {
+    /// Whether the stream that results go to has colour.
+    pub fn has_colour(&self) -> bool {
+        match self.format {
             Format::Human => self.out_colour,
             Format::Json => self.err_colour,
-        };
-        painted(colour, tone, text)
+        }
     }
 
     /// A line of a result for people: standard output, or standard error beside JSON.
-    pub fn line(&mut self, text: &str) {
+    pub fn line(&mut self, text: impl Into<Text>) {
+        let text = text.into().painted(self.has_colour());
         self.suspended(|term| {
             let stream = if term.format == Format::Human { &mut term.out } else { &mut term.err };
             // A closed pipe must not end a measurement whose results are still to be stored.
@@ -132,26 +135,27 @@ impl Term {
     pub fn json(&mut self, value: &serde_json::Value) {
         if self.format == Format::Json {
             self.suspended(|term| {
-                let _ = writeln!(term.out, "{value}");
+                let _ = writeln!(term.out, "{}", plain_json(&value.to_string()));
                 let _ = term.out.flush();
             });
         }
     }
 
-    /// Text that is the result itself, such as a rendered comment: standard output, as it is.
+    /// Text that is the result itself, such as a rendered comment: standard output, with its lines.
     pub fn verbatim(&mut self, text: &str) {
         self.suspended(|term| {
-            let _ = term.out.write_all(text.as_bytes());
+            let _ = term.out.write_all(passed(text).as_bytes());
             let _ = term.out.flush();
         });
     }
 
     /// What is being done; standard error, silent under `--quiet`.
-    pub fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: impl Into<Text>) {
         if !self.quiet {
+            let mut text = text.into();
+            text.soften();
             self.suspended(|term| {
-                let text = painted(term.err_colour, Tone::Faint, text);
-                let _ = writeln!(term.err, "{text}");
+                let _ = writeln!(term.err, "{}", text.painted(term.err_colour));
             });
         }
     }
@@ -159,27 +163,28 @@ impl Term {
     /// Output of a program that runs on our behalf; standard error.
     pub fn pass(&mut self, text: &str) {
         self.suspended(|term| {
-            let _ = writeln!(term.err, "{}", text.trim_end_matches('\n'));
+            let _ = writeln!(term.err, "{}", passed(text.trim_end_matches('\n')));
         });
     }
 
     /// Something the user should know although the work goes on.
     pub fn warn(&mut self, text: &str) {
-        self.suspended(|term| {
-            let label = painted(term.err_colour, Tone::Doubt, "warning:");
-            let _ = writeln!(term.err, "{label} {text}");
-        });
+        self.labelled(Tone::Doubt, "warning:", text);
     }
 
     /// An error with its hint.
     pub fn error(&mut self, error: &str, hint: Option<&str>) {
+        self.labelled(Tone::Bad, "error:", error);
+        if let Some(hint) = hint {
+            self.labelled(Tone::Strong, "hint:", hint);
+        }
+    }
+
+    fn labelled(&mut self, tone: Tone, label: &str, words: &str) {
+        let mut text = Text::toned(tone, label);
+        text.say(" ").join(Text::paragraph(words));
         self.suspended(|term| {
-            let label = painted(term.err_colour, Tone::Bad, "error:");
-            let _ = writeln!(term.err, "{label} {error}");
-            if let Some(hint) = hint {
-                let label = painted(term.err_colour, Tone::Strong, "hint:");
-                let _ = writeln!(term.err, "{label} {hint}");
-            }
+            let _ = writeln!(term.err, "{}", text.painted(term.err_colour));
         });
     }
 
@@ -196,7 +201,7 @@ impl Term {
         if let Ok(style) = style {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(what.to_owned());
+        bar.set_prefix(shown(what).into_owned());
         self.bar = Some(bar);
     }
 
@@ -211,7 +216,7 @@ impl Term {
         {
             bar.set_style(style);
         }
-        bar.set_prefix(what.to_owned());
+        bar.set_prefix(shown(what).into_owned());
         self.bar = Some(bar);
     }
 
@@ -219,7 +224,7 @@ impl Term {
     pub fn advance(&mut self, steps: u64, now: &str) {
         if let Some(bar) = &self.bar {
             bar.inc(steps);
-            bar.set_message(now.to_owned());
+            bar.set_message(shown(now).into_owned());
         }
     }
 
@@ -245,26 +250,77 @@ impl Term {
     }
 }
 
-fn painted(colour: bool, tone: Tone, text: &str) -> String {
-    let code = match tone {
-        Tone::Plain => return text.to_owned(),
-        Tone::Strong => "1",
-        Tone::Faint => "2",
-        Tone::Good => "32",
-        Tone::Bad => "31",
-        Tone::Doubt => "33",
-    };
-    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A stream that can be looked at afterwards.
+    #[derive(Clone, Default)]
+    struct Kept(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Kept {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    fn said(format: Format, colour: Colour, say: impl Fn(&mut Term)) -> (String, String) {
+        let (out, err) = (Kept::default(), Kept::default());
+        let mut term = Term::captured(Box::new(out.clone()), Box::new(err.clone()));
+        term.configure(format, colour, false);
+        say(&mut term);
+        (out.text(), err.text())
+    }
 
     #[test]
     fn colour_only_where_it_was_allowed() {
-        assert_eq!(painted(false, Tone::Bad, "x"), "x");
-        assert_eq!(painted(true, Tone::Bad, "x"), "\x1b[31mx\x1b[0m");
-        assert_eq!(painted(true, Tone::Plain, "x"), "x");
+        let say = |term: &mut Term| term.line(Text::toned(Tone::Bad, "x"));
+        assert_eq!(said(Format::Human, Colour::Never, say).0, "x\n");
+        assert_eq!(said(Format::Human, Colour::Always, say).0, "\x1b[31mx\x1b[0m\n");
+        assert_eq!(said(Format::Human, Colour::Always, |term| term.line("x")).0, "x\n");
+    }
+
+    #[test]
+    fn no_way_of_printing_lets_a_hidden_character_through() {
+        let hostile = "a\x1b]0;t\x07\u{9b}2J\u{202e}\rz";
+        let (out, err) = said(Format::Json, Colour::Never, |term| {
+            term.line(hostile);
+            term.json(&serde_json::json!({ "id": hostile }));
+            term.verbatim(hostile);
+            term.note(hostile);
+            term.pass(hostile);
+            term.warn(hostile);
+            term.error(hostile, Some(hostile));
+        });
+        for text in [out, err] {
+            assert!(text.lines().count() > 1);
+            assert!(!text.contains(|c| c != '\n' && crate::text::is_hidden(c)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_forged_line_is_not_one_of_ours() {
+        let forged = "x\nfaster       demo/b  y\nerror: z";
+        let (out, err) = said(Format::Human, Colour::Never, |term| {
+            term.line(forged);
+            term.note(forged);
+            term.warn(forged);
+            term.error(forged, Some(forged));
+        });
+        let ours = |line: &str| line.starts_with("faster") || line == "error: z";
+        assert!(!format!("{out}{err}").lines().any(ours), "{out}{err}");
     }
 }

@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Error, escape_formatter};
 use serde::Serialize;
 
-use crate::markdown::deceives;
+use crate::markdown::is_hidden;
 
 /// Renders `template`; its name must end in `.html`, which switches escaping on. It can include
 /// `page.css`, the look that all pages share.
@@ -31,5 +31,5 @@ pub(crate) fn render(name: &str, template: &str, values: impl Serialize) -> Resu
 
 /// Tooltips have line breaks of their own.
 fn is_deceptive(character: char) -> bool {
-    character != '\n' && deceives(character)
+    character != '\n' && is_hidden(character)
 }

@@ -21,6 +21,6 @@ pub use comparison::{
 pub use history::{
     HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView, history_page,
 };
-pub use markdown::escape_markdown;
+pub use markdown::{escape_markdown, is_hidden};
 /// What rendering returns when a template is at fault.
 pub use minijinja::Error;

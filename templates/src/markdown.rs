@@ -15,7 +15,7 @@ pub fn escape_markdown(text: &str) -> String {
         match character {
             '\r' if characters.peek() == Some(&'\n') => {}
             '\n' | '\r' | '\t' => out.push(' '),
-            character if deceives(character) => out.push('\u{fffd}'),
+            character if is_hidden(character) => out.push('\u{fffd}'),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -44,19 +44,23 @@ pub(crate) fn clip(text: &str, limit: usize) -> String {
     }
 }
 
-/// Whether a character would make text read as something else: a control character, one that changes the direction of
-/// the text around it, or one that is invisible.
-pub(crate) fn deceives(character: char) -> bool {
+/// Whether a reader would not see a character as it is: control characters of both sets, line and paragraph separators,
+/// marks that change the direction of writing, and what has no width or is ignored, by which two names could look the
+/// same.
+pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{061c}'
-                | '\u{200b}'
-                | '\u{200e}'
-                | '\u{200f}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 

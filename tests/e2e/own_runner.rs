@@ -2,7 +2,6 @@
 //! compile with what stands in for it, or on request. That criterion is one of the fixtures.
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::support::Fixture;
 use crate::{AB, RUN, with};

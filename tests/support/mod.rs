@@ -176,6 +176,25 @@ impl Fixture {
         self.git(&["worktree", "list"]).lines().count()
     }
 
+    /// Roots of the checkouts that `ab` made.
+    pub fn checkouts(&self) -> Vec<PathBuf> {
+        let below = |directory: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect()
+        };
+        let slots = below(&self.cache()).iter().flat_map(|repository| below(repository)).collect();
+        let slots: Vec<PathBuf> = slots;
+        let mut trees: Vec<PathBuf> = slots.iter().map(|slot| slot.join("tree")).collect();
+        trees.retain(|tree| tree.join(".git/HEAD").is_file());
+        trees.sort();
+        trees
+    }
+
+    /// The cache directory of this fixture.
+    pub fn cache(&self) -> PathBuf {
+        self.home.path().join("cache")
+    }
+
     /// Everything the user owns in this repository, as it is now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::take(self)
@@ -187,12 +206,32 @@ impl Fixture {
         self.spawn(args).finish()
     }
 
-    /// As [`Fixture::nbench`], with more variables.
+    /// As [`Fixture::nbench`] with these variables, which may replace those that fixtures set.
     #[track_caller]
     pub fn nbench_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        self.nbench_as(&self.root, variables, args)
+    }
+
+    /// As [`Fixture::nbench`] in another directory and with these variables.
+    #[track_caller]
+    pub fn nbench_as(&self, directory: &Path, variables: &[(&str, &str)], args: &[&str]) -> Output {
         let mut command = self.command(env!("CARGO_BIN_EXE_cargo-nbench"));
-        command.args(args).envs(variables.iter().copied());
+        command.args(args).current_dir(directory).envs(variables.iter().copied());
         Running::start(command).finish()
+    }
+
+    /// As [`Fixture::nbench`] in another directory.
+    #[track_caller]
+    pub fn nbench_in(&self, directory: &Path, args: &[&str]) -> Output {
+        self.nbench_as(directory, &[], args)
+    }
+
+    /// The triple that the compiler builds for.
+    pub fn host_triple(&self) -> String {
+        let output = self.command("rustc").arg("-vV").output().expect("rustc is installed");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        host.expect("rustc names its host").to_owned()
     }
 
     /// A path outside the repository that vanishes with it.
@@ -211,9 +250,15 @@ impl Fixture {
     /// Runs cargo itself in the repository.
     #[track_caller]
     pub fn cargo(&self, args: &[&str]) -> Output {
+        self.cargo_with(&[], args)
+    }
+
+    /// As [`Fixture::cargo`] with these variables.
+    #[track_caller]
+    pub fn cargo_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = self.command(cargo);
-        command.args(args);
+        command.args(args).envs(variables.iter().copied());
         Running::start(command).finish()
     }
 
@@ -269,7 +314,7 @@ impl Fixture {
         for name in SCRUBBED {
             command.env_remove(name);
         }
-        command.env("NBENCH_CACHE_DIR", self.home.path().join("cache"));
+        command.env("NBENCH_CACHE_DIR", self.cache());
         command.env("TMPDIR", self.home.path().join("tmp"));
         command.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");

@@ -1,18 +1,19 @@
 //! One process that was built with criterion, and the connection on which it reports to its runner.
 //! It knows how such a process is started, spoken to and ended, and not what is asked of it.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::message::{
     EXECUTABLE, LONGEST, Message, Question, RUNNER, RUNNER_VERSION, SPOKEN, decode,
 };
-use crate::launch::describe;
+use crate::launch::{describe, started_by};
 use crate::secrets;
 
 /// Tells criterion where its runner listens.
@@ -46,6 +47,12 @@ pub(super) enum Trouble {
     Gone,
 }
 
+/// An executable that was built with criterion, and the words of the program that starts it.
+pub(super) struct Suite {
+    pub(super) executable: PathBuf,
+    pub(super) runner: Vec<OsString>,
+}
+
 /// A process that ends with this value.
 struct Process(Child);
 
@@ -69,10 +76,10 @@ fn failed(what: &str) -> impl Fn(io::Error) -> Trouble + '_ {
 }
 
 impl<'a> Run<'a> {
-    /// Starts `executable` with a runner to report to, and exchanges greetings with it. It is given up
+    /// Starts the executable of `suite` with a runner to report to, and exchanges greetings with it. It is given up
     /// when `is_gone` says so.
     pub(super) fn start(
-        executable: &Path,
+        suite: &Suite,
         arguments: &[String],
         is_gone: &'a dyn Fn() -> bool,
     ) -> Result<Run<'a>, Trouble> {
@@ -80,11 +87,11 @@ impl<'a> Run<'a> {
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed("no port for criterion"))?;
         listener.set_nonblocking(true).map_err(failed("no port for criterion"))?;
         let port = listener.local_addr().map_err(failed("no port for criterion"))?.port();
-        let mut command = Command::new(executable);
+        let mut command = started_by(&suite.runner, &suite.executable);
         command.args(arguments).env(PORT, port.to_string());
         command.env_remove(nbench::SOCKET_VARIABLE);
         secrets::withhold(&mut command);
-        if let Some(directory) = executable.parent() {
+        if let Some(directory) = suite.executable.parent() {
             command.env(FILES, directory.join("criterion"));
         }
         command.stdin(Stdio::null()).stdout(Stdio::null());

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 use super::*;
 
@@ -38,8 +37,8 @@ fn heard(executable: &str, commands: &str) -> Vec<String> {
     (&ours).write_all(commands.as_bytes()).unwrap();
     let driver = Driver::over(theirs).unwrap();
     let served = std::thread::spawn({
-        let executable = executable.to_owned();
-        move || serve(driver, Path::new(&executable))
+        let suite = Suite { executable: executable.into(), runner: Vec::new() };
+        move || serve(driver, &suite)
     });
     let lines = BufReader::new(&ours).lines().map_while(Result::ok);
     let mut heard = Vec::new();
@@ -72,6 +71,7 @@ fn a_driver_that_leaves_ends_what_is_running() {
     // It would never connect, and is not waited for.
     let is_gone = || driver.is_gone();
     let words = ["-f", "/dev/null"].map(str::to_owned);
-    let run = Run::start(Path::new("tail"), &words, &is_gone);
+    let suite = Suite { executable: "tail".into(), runner: Vec::new() };
+    let run = Run::start(&suite, &words, &is_gone);
     assert!(matches!(run.err(), Some(Trouble::Gone)));
 }

@@ -3,14 +3,19 @@
 
 mod process;
 
+pub(crate) use process::names_harness;
+
 use super::command::BuildContext;
+use super::environment::{self, Asked, Start};
 use super::marker::Mark;
 use super::reach::{self, HARNESS};
+use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
-use cargo_metadata::{Artifact, BuildScript, Message, Package, TargetKind};
+use cargo_metadata::{Artifact, Message, TargetKind};
 use process::{Ended, follow};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Ends the name of a harness that nbench stands in for.
@@ -53,8 +58,6 @@ pub struct Executable {
     pub target: BenchTarget,
     /// The executable.
     pub path: PathBuf,
-    /// Directories of shared libraries, to stand first in the search path.
-    pub shared_library_dirs: Vec<PathBuf>,
     /// How it was compiled.
     pub profile: ProfileSummary,
     /// The features of its package that were on, sorted.
@@ -63,10 +66,14 @@ pub struct Executable {
     pub harness: String,
     /// Whether cargo had nothing to do for it.
     pub fresh: bool,
-    /// The variables that cargo sets for a bench target.
-    pub env: Vec<(String, String)>,
+    /// The variables that cargo sets for it, as cargo itself said.
+    pub env: Vec<(OsString, OsString)>,
     /// Its working directory: that of its package.
     pub cwd: PathBuf,
+    /// The files it was compiled from.
+    pub sources: Sources,
+    /// The program of the user's that starts it, and its arguments; empty when there is none.
+    pub runner: Vec<OsString>,
 }
 
 impl Executable {
@@ -105,6 +112,16 @@ pub enum BuiltTarget {
     Failed(FailedTarget),
 }
 
+impl BuiltTarget {
+    /// The same with the files it was compiled from.
+    fn from(mut self, sources: Sources) -> Self {
+        if let BuiltTarget::Ready(executable) = &mut self {
+            executable.sources = sources;
+        }
+        self
+    }
+}
+
 /// A target that does not build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedTarget {
@@ -116,6 +133,17 @@ pub struct FailedTarget {
     pub error: String,
     /// The last lines of the build.
     pub log: Vec<String>,
+    /// Whether the user has seen these lines already.
+    pub told: bool,
+}
+
+impl FailedTarget {
+    /// Whether it is the target itself that does not compile, and not what it is built on.
+    pub fn is_its_own_fault(&self) -> bool {
+        let itself = format!("(bench \"{}\")", self.target);
+        let at_fault = |line: &String| line.starts_with("error: could not compile `");
+        self.log.iter().any(|line| at_fault(line) && line.contains(&itself))
+    }
 }
 
 /// Builds all targets together, and one by one where that fails. Stops cargo and fails when
@@ -209,6 +237,7 @@ fn failed(target: &BenchTarget, log: &[String]) -> BuiltTarget {
         target: target.target.clone(),
         error: first_error(log),
         log: log.to_vec(),
+        told: true,
     })
 }
 
@@ -249,21 +278,17 @@ fn invoke(
     on_note: &mut dyn FnMut(BuildNote),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Result<Vec<BuiltTarget>, Vec<String>>, Failure> {
+    let arguments = arguments(workspace, targets, options, context);
     let mut command = context.cargo("bench");
-    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    command.args(arguments(workspace, targets, options, context));
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]).args(&arguments);
+    super::command::shown_in_colour(&mut command, context.colour);
     let mut artifacts = Vec::new();
-    let mut scripts = Vec::new();
     let on_line = &mut |line: &str| match serde_json::from_str(line) {
         Ok(Message::CompilerArtifact(artifact)) => {
             let target = artifact.target.name.clone();
             let note = BuildNote::Artifact { target, fresh: artifact.fresh };
             artifacts.push(artifact);
             Some(note)
-        }
-        Ok(Message::BuildScriptExecuted(script)) => {
-            scripts.push(script);
-            None
         }
         _ => None,
     };
@@ -275,25 +300,66 @@ fn invoke(
         Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
         Ended::Failed(log) => Ok(Err(log.iter().map(|line| context.outside_text(line)).collect())),
         Ended::Done => {
-            let shared = shared_libraries(context, options);
             let real = real_harnesses(workspace, &artifacts);
-            let built = targets.iter().map(|target| {
-                let found = artifacts.iter().find(|artifact| {
-                    artifact.package_id.repr == target.package_id
-                        && artifact.target.name == target.target
-                        && artifact.target.kind.contains(&TargetKind::Bench)
-                        && artifact.executable.is_some()
-                });
-                found.map_or_else(
-                    || {
-                        let reason = "cargo built no executable for it".to_owned();
-                        Ok(skipped(target, reason))
-                    },
-                    |artifact| executable(workspace, target, artifact, &scripts, &shared, &real),
-                )
+            let found: Vec<_> = targets.iter().map(|t| (*t, artifact_of(t, &artifacts))).collect();
+            let started = Started::ask(context, options, &arguments, &found)?;
+            let built = found.into_iter().map(|(target, artifact)| match artifact {
+                None => Ok(skipped(target, "cargo built no executable for it".to_owned())),
+                Some((artifact, path)) => {
+                    let sources = sources::of(workspace, &artifacts, artifact);
+                    let built = executable(workspace, target, artifact, path, &started, &real)?;
+                    Ok(built.from(sources))
+                }
             });
             built.collect::<Result<Vec<_>, Failure>>().map(Ok)
         }
+    }
+}
+
+/// What cargo made of a target, and where the executable lies.
+fn artifact_of<'a>(
+    target: &BenchTarget,
+    artifacts: &'a [Artifact],
+) -> Option<(&'a Artifact, &'a Path)> {
+    artifacts.iter().find_map(|artifact| {
+        let is_it = artifact.package_id.repr == target.package_id
+            && artifact.target.name == target.target
+            && artifact.target.kind.contains(&TargetKind::Bench);
+        let path = artifact.executable.as_ref().filter(|_| is_it)?;
+        Some((artifact, path.as_std_path()))
+    })
+}
+
+/// How the executables of one build are started.
+struct Started {
+    asked: Asked,
+    runner: Vec<OsString>,
+}
+
+impl Started {
+    /// Asks cargo; the reason in words where it cannot be known.
+    fn ask(
+        context: &BuildContext<'_>,
+        options: &BuildOptions,
+        arguments: &[OsString],
+        found: &[(&BenchTarget, Option<(&Artifact, &Path)>)],
+    ) -> Result<Result<Started, String>, Failure> {
+        let paths: Vec<&Path> = found.iter().filter_map(|(_, a)| a.map(|(_, path)| path)).collect();
+        let triples = environment::triples(context, &paths);
+        match environment::users_runner(context, options, &triples) {
+            Err(reason) => Ok(Err(reason)),
+            Ok(runner) => {
+                let asked = Asked::of(context, arguments, &triples)?;
+                Ok(Ok(Started { asked, runner }))
+            }
+        }
+    }
+
+    fn start(&self, executable: &Path) -> Result<Start, String> {
+        self.asked.start(executable).ok_or_else(|| {
+            "cargo does not say how it would start it: `cargo bench` without nbench shows why"
+                .to_owned()
+        })
     }
 }
 
@@ -355,16 +421,15 @@ fn executable(
     workspace: &Workspace,
     target: &BenchTarget,
     artifact: &Artifact,
-    scripts: &[BuildScript],
-    shared: &[PathBuf],
+    path: &Path,
+    started: &Result<Started, String>,
     real: &BTreeMap<String, String>,
 ) -> Result<BuiltTarget, Failure> {
-    let path = artifact.executable.clone().unwrap_or_default().into_std_path_buf();
     let unread = |error: std::io::Error| {
         Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display()))
             .hint("`cargo clean` makes cargo build it again")
     };
-    let mark = marker::mark(&path).map_err(unread)?;
+    let mark = marker::mark(path).map_err(unread)?;
     let mark = mark
         .filter(|mark| mark.package == HARNESS || workspace.injection.stands_in_for(&mark.package));
     let own = real.iter().find(|(name, _)| workspace.as_it_is && reach::is_criterion(name));
@@ -375,7 +440,7 @@ fn executable(
             format!("{package} {release} (stand-in of {HARNESS} {version})")
         }
     } else if let Some((name, version)) = own
-        && marker::obeys_runner(&path).map_err(unread)?
+        && marker::obeys_runner(path).map_err(unread)?
     {
         format!("{name} {version}{OWN_RUNNER}")
     } else {
@@ -384,22 +449,21 @@ fn executable(
                 format!("the real `{name}` in it obeys no runner: criterion 0.3.3 or newer does")
             }
             Some(name) => format!("cargo linked the real `{name}` and not what stands in for it"),
-            None => "it runs neither nbench, criterion nor divan: its `[[bench]]` needs `harness = false` and the `main` of one of them".to_owned(),
+            None => workspace
+                .package(&artifact.package_id)
+                .map_or_else(|| reach::FOREIGN_MAIN.to_owned(), reach::foreign_main),
         };
         return Ok(skipped(target, reason));
     };
-    let package = workspace.package(&artifact.package_id);
-    let own_scripts = || scripts.iter().filter(|s| s.package_id == artifact.package_id);
-    let mut env = package.map(|package| package_variables(workspace, package)).unwrap_or_default();
-    for script in own_scripts() {
-        env.extend(script.env.iter().cloned());
-        env.push(("OUT_DIR".to_owned(), script.out_dir.to_string()));
-    }
+    let begun = started.as_ref().map_err(Clone::clone);
+    let (start, runner) = match begun.and_then(|s| Ok((s.start(path)?, s.runner.clone()))) {
+        Ok(both) => both,
+        Err(reason) => return Ok(skipped(target, reason)),
+    };
     let mut features = artifact.features.clone();
     features.sort();
     Ok(BuiltTarget::Ready(Box::new(Executable {
-        shared_library_dirs: shared_library_dirs(&path, scripts, shared),
-        path,
+        path: path.to_owned(),
         profile: ProfileSummary {
             opt_level: artifact.profile.opt_level.clone(),
             debug_info: artifact.profile.debuginfo.to_string(),
@@ -409,8 +473,10 @@ fn executable(
         features,
         harness,
         fresh: artifact.fresh,
-        env,
-        cwd: target.manifest_dir.clone(),
+        env: start.env.into_iter().map(|(n, v)| (n, workspace.outside_value(v))).collect(),
+        cwd: workspace.outside(&start.cwd),
+        runner,
+        sources: Sources::default(),
         target: target.clone(),
     })))
 }
@@ -427,83 +493,15 @@ fn real_harnesses(workspace: &Workspace, artifacts: &[Artifact]) -> BTreeMap<Str
         .collect()
 }
 
-/// What `cargo bench` sets when it runs a target of this package.
-fn package_variables(workspace: &Workspace, package: &Package) -> Vec<(String, String)> {
-    let version = &package.version;
-    let optional = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    let manifest = workspace.outside(package.manifest_path.as_std_path());
-    let directory = manifest.parent().unwrap_or(&manifest);
-    let values = [
-        ("CARGO_MANIFEST_DIR", directory.display().to_string()),
-        ("CARGO_MANIFEST_PATH", manifest.display().to_string()),
-        ("CARGO_PKG_VERSION", version.to_string()),
-        ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
-        ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
-        ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
-        ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
-        ("CARGO_PKG_NAME", package.name.to_string()),
-        ("CARGO_PKG_AUTHORS", package.authors.join(":")),
-        ("CARGO_PKG_DESCRIPTION", optional(package.description.as_deref())),
-        ("CARGO_PKG_HOMEPAGE", optional(package.homepage.as_deref())),
-        ("CARGO_PKG_REPOSITORY", optional(package.repository.as_deref())),
-        ("CARGO_PKG_LICENSE", optional(package.license.as_deref())),
-        ("CARGO_PKG_LICENSE_FILE", optional(package.license_file.as_ref().map(|p| p.as_str()))),
-        ("CARGO_PKG_README", optional(package.readme.as_ref().map(|p| p.as_str()))),
-        (
-            "CARGO_PKG_RUST_VERSION",
-            package.rust_version.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ),
-    ];
-    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// Where cargo lets an executable look for shared libraries: what build
-/// scripts made inside the target directory, its own two directories, and the
-/// compiler's libraries.
-fn shared_library_dirs(
-    executable: &Path,
-    scripts: &[BuildScript],
-    shared: &[PathBuf],
-) -> Vec<PathBuf> {
-    let deps = executable.parent();
-    let profile = deps.and_then(Path::parent);
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for script in scripts {
-        for path in &script.linked_paths {
-            let path = path.as_str();
-            let path = path.split_once('=').map_or(path, |(_, path)| path);
-            // Others are the system's business, as they are for cargo.
-            if profile.is_some_and(|profile| Path::new(path).starts_with(profile)) {
-                paths.push(PathBuf::from(path));
-            }
-        }
-    }
-    paths.extend(profile.into_iter().chain(deps).map(Path::to_owned));
-    paths.extend(shared.iter().cloned());
-    let mut seen = BTreeSet::new();
-    paths.retain(|path| seen.insert(path.clone()));
-    paths
-}
-
-fn shared_libraries(context: &BuildContext<'_>, options: &BuildOptions) -> Vec<PathBuf> {
-    let mut command = context.rustc();
-    command.args(["--print", "target-libdir"]);
-    if let Some(target) = &options.target {
-        command.args(["--target", target]);
-    }
-    let output = command.output().ok().filter(|output| output.status.success());
-    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
-    text.filter(|text| !text.is_empty()).map(PathBuf::from).into_iter().collect()
-}
-
-/// The first line that says what is wrong, and the place that the compiler names after it.
+/// The first sentence that says what is wrong, and the place that the compiler names after it.
 fn first_error(log: &[String]) -> String {
     let Some(at) = log.iter().position(|line| line.starts_with("error")) else {
         return log.last().map_or("cargo failed without a message", |line| line.trim()).to_owned();
     };
     let error = log[at].trim();
+    let sentence = error.strip_prefix("error: ").unwrap_or(error);
     let place = log.get(at + 1).and_then(|line| line.trim_start().strip_prefix("--> "));
-    place.map_or_else(|| error.to_owned(), |place| format!("{error} ({})", place.trim()))
+    place.map_or_else(|| sentence.to_owned(), |place| format!("{sentence} ({})", place.trim()))
 }
 
 /// The failure of a build that left nothing to run.
@@ -516,10 +514,10 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         .iter()
         .map(|(package, names)| format!("{} of package `{package}`", names.join(", ")))
         .collect();
-    let log = targets.first().map(|target| target.log.as_slice()).unwrap_or_default();
+    let untold = targets.first().filter(|target| !target.told);
     let first = targets.first().map(|target| target.error.as_str()).unwrap_or_default();
     let mut error = format!("cannot build {}: {first}", named.join(" and "));
-    for line in log {
+    for line in untold.map(|target| target.log.as_slice()).unwrap_or_default() {
         error.push('\n');
         error.push_str(line);
     }

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct BuildContext<'a> {
     /// The toolchain for rustup, as [`resolve_toolchain`] found it.
     pub toolchain: Option<String>,
+    /// The cargo of that toolchain, where it is not the one that started us.
+    pub cargo: Option<PathBuf>,
     /// Whether lints that are errors become warnings, in all workspace crates.
     pub cap_lints: bool,
     /// Whether the cap holds for path dependencies outside the workspace too,
@@ -30,6 +32,8 @@ pub struct BuildContext<'a> {
     pub configuration: Vec<PathBuf>,
     /// Variables for cargo and everything it starts.
     pub extra_env: Vec<(String, String)>,
+    /// Whether what compilers say is shown in colour.
+    pub colour: bool,
     /// Where the workspace is mirrored, for a lock file of ours.
     pub mirror: Option<Arc<Mirror>>,
 }
@@ -39,12 +43,14 @@ impl<'a> BuildContext<'a> {
     pub fn new(dir: &'a Path) -> Self {
         Self {
             toolchain: None,
+            cargo: None,
             cap_lints: false,
             cap_all_crates: false,
             target_dir: None,
             dir,
             configuration: Vec::new(),
             extra_env: Vec::new(),
+            colour: false,
             mirror: None,
         }
     }
@@ -56,7 +62,8 @@ impl<'a> BuildContext<'a> {
 
     /// Cargo with a subcommand, and everything of this context.
     pub(super) fn cargo(&self, subcommand: &str) -> Command {
-        let mut command = self.program(&cargo_program());
+        let own = self.cargo.as_ref().map(|path| path.clone().into_os_string());
+        let mut command = self.program(&own.unwrap_or_else(cargo_program));
         command.arg(subcommand);
         // Whoever builds runs build scripts and macros; the others may have to fetch.
         if subcommand == "bench" {
@@ -90,12 +97,27 @@ impl<'a> BuildContext<'a> {
         let mut command = Command::new(program);
         command.current_dir(self.dir).stdin(Stdio::null());
         scrub(&mut command);
+        // What it says is read line by line, whatever the user likes to see.
+        command.envs(PLAIN);
         if let Some(toolchain) = &self.toolchain {
             command.env("RUSTUP_TOOLCHAIN", toolchain);
         }
         command.envs(self.extra_env.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// How cargo writes for a program that reads it.
+const PLAIN: [(&str, &str); 4] = [
+    ("CARGO_TERM_COLOR", "never"),
+    ("CARGO_TERM_PROGRESS_WHEN", "never"),
+    ("CARGO_TERM_QUIET", "false"),
+    ("CARGO_TERM_VERBOSE", "false"),
+];
+
+/// How cargo writes what is shown to the user as it is.
+pub(super) fn shown_in_colour(command: &mut Command, colour: bool) {
+    command.env("CARGO_TERM_COLOR", if colour { "always" } else { "never" });
 }
 
 fn cargo_program() -> OsString {
@@ -131,8 +153,18 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
         return Ok(output.stdout);
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    if message.starts_with("could not find `Cargo.toml`") {
+        return Err(no_workspace(message));
+    }
     Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
         .hint("`cargo metadata` in the same directory shows the same message"))
+}
+
+/// The failure of a place that is no part of a cargo workspace.
+pub(crate) fn no_workspace(reason: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
+        .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
 }
 
 pub(super) fn not_started(command: &Command, error: &std::io::Error) -> Failure {

@@ -3,8 +3,8 @@
 
 use super::command::{self, BuildContext};
 use super::mirror::{Mirror, Original};
-use super::{BuildOptions, OWN_TARGET, Workspace, injected, load_in};
-use crate::failure::{Exit, Failure};
+use super::{BuildOptions, Workspace, injected, load_in};
+use crate::failure::Failure;
 use cargo_metadata::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,10 +50,7 @@ pub fn load(
         return Ok(InPlace { workspace, options: locked });
     }
     let target = options.target_dir.as_deref().unwrap_or(layout.target_directory.as_std_path());
-    let place = std::path::absolute(target.join(OWN_TARGET)).map_err(|error| {
-        Failure::new(Exit::Build, format!("cannot find `{}`: {error}", target.display()))
-            .hint("`--target-dir` names another directory")
-    })?;
+    let place = super::own_target(target, root).path;
     let members: Vec<PathBuf> =
         layout.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()).collect();
     let original = Original { root, members: &members, place: &place };

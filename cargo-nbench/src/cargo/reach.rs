@@ -11,8 +11,9 @@ use toml::{Table, Value};
 pub(super) const HARNESS: &str = "nbench";
 
 /// Harnesses that nothing stands in for, to be named where a target is left out.
-const FOREIGN: [&str; 11] = [
+const FOREIGN: [&str; 12] = [
     "bencher",
+    "binggan",
     "brunch",
     "criterion-cycles-per-byte",
     "diol",
@@ -81,20 +82,35 @@ pub(super) fn harnesses(metadata: &Metadata) -> HashMap<PackageId, BTreeSet<Stri
 
 /// Why the targets of a package that reaches no harness of ours are left out.
 pub(super) fn missing_harness(package: &Package) -> String {
+    foreign(package).unwrap_or_else(|| {
+        format!("its package depends on none of `{HARNESS}`, `criterion` and `divan`")
+    })
+}
+
+/// Why a target is left out whose executable holds no harness that is known.
+pub(super) const FOREIGN_MAIN: &str =
+    "its `main` is that of none of `nbench`, `criterion` and `divan`, so nothing can drive it";
+
+/// Why a target of `package` is left out whose executable holds no harness that is known, although
+/// its package reaches one.
+pub(super) fn foreign_main(package: &Package) -> String {
+    foreign(package).unwrap_or_else(|| FOREIGN_MAIN.to_owned())
+}
+
+/// What is said of a target that is written for a harness which nothing stands in for.
+fn foreign(package: &Package) -> Option<String> {
     let foreign: Vec<String> = package
         .dependencies
         .iter()
         .filter(|dependency| FOREIGN.contains(&dependency.name.as_str()))
         .map(|dependency| format!("`{}`", dependency.name))
         .collect();
-    if foreign.is_empty() {
-        format!("its package depends on none of `{HARNESS}`, `criterion` and `divan`")
-    } else {
+    (!foreign.is_empty()).then(|| {
         format!(
             "it is written for {}, which is not supported: `{HARNESS}`, `criterion` and `divan` are",
             foreign.join(" or ")
         )
-    }
+    })
 }
 
 /// The bench targets of a package that say `harness = false`; the others run the compiler's own

@@ -10,18 +10,19 @@ use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
 use crate::args::AaArgs;
-use crate::commands::{nothing_selected, starter, tell_harnesses};
+use crate::commands::{none_of, nothing_selected, starter, tell_harnesses};
 use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{FailureLine, Line};
 use crate::report;
 use crate::revision::Repository;
-use crate::settings::{self, Filter, Plans, build_options, flag_layer};
+use crate::settings::{self, Plans, build_options, flag_layer};
 use crate::sides::{Wish, build_sides};
 use crate::suite::list_target;
-use crate::term::{Format, Term, Tone};
+use crate::term::{Format, Term, Text, Tone};
 
 /// What repeated comparisons of one benchmark with itself brought.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -124,19 +125,33 @@ impl Sink for Collector<'_> {
 /// # Errors
 /// When settings, build or selection fail.
 pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
+    flags.confidence = args.confidence;
     flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = settings::load(&root, flags)?;
+    settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
     }
     let tree = repository.working_tree()?;
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
     let options = build_options(&args.build);
-    let wish = Wish { repository: &repository, here: &here, options: &options, overlay: false };
+    let wish = Wish {
+        repository: &repository,
+        here: &here,
+        options: &options,
+        overlay: false,
+        workspace: &root,
+        share: &settings.share,
+        own_toolchains: false,
+    };
     let built = build_sides(term, &wish, &[tree.clone(), tree])?;
     let (targets, _) = built.common();
     for line in &built.remarks {
@@ -147,11 +162,11 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.remarks, false));
     }
     let starter = starter(&settings, !args.plan.no_pin);
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let listed: Vec<_> =
         targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
-        return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
+        let ids: Vec<String> = listed.iter().flat_map(|target| target.ids()).collect();
+        return Err(none_of(&ids, &filter));
     }
     let supplies: Vec<Supply> = listed
         .iter()
@@ -244,19 +259,20 @@ fn show(
                 "threshold": threshold,
             }));
         }
-        let title = term.paint(Tone::Strong, &format!("{package}/{target}  {name}"));
+        let mut text = Text::toned(Tone::Strong, &format!("{package}/{target}  {name}"));
         let share = |values: &[f64]| {
             typical(values).map_or("unavailable".to_owned(), |v| format!("{:.2} %", 100.0 * v))
         };
         let alarms = format!("{} of {} called", result.called(), result.comparisons());
-        let alarms = term.paint(if result.called() > 0 { Tone::Bad } else { Tone::Good }, &alarms);
-        term.line(&format!(
-            "{title}\n  {alarms}, {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
+        let tone = if result.called() > 0 { Tone::Bad } else { Tone::Good };
+        text.line(2).add(tone, &alarms).say(&format!(
+            ", {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
             result.inconclusive,
             share(&result.half_widths),
             share(&result.smallest),
             typical(&result.launches).map_or("no".to_owned(), |l| format!("{l:.0}")),
         ));
+        term.line(text);
     }
     if term.format() == Format::Json {
         let bound = proportion_interval(called, comparisons, 0.95);

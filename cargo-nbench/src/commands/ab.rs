@@ -1,6 +1,7 @@
 //! `cargo nbench ab`: compares revisions in pairs. The only command that knows which side is the
 //! reference.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use nbench_config::Layouts;
@@ -9,9 +10,13 @@ use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
 use crate::commands::run::{settings_json, standing_on};
-use crate::commands::{exit_of, host_row, invocation, nothing_selected, starter, tell_harnesses};
+use crate::commands::{
+    exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
+};
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
@@ -21,8 +26,8 @@ use crate::policy::{self, Compared};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
-use crate::settings::{self, Filter, Plans, build_options, flag_layer, store_path};
-use crate::sides::{Wish, build_sides};
+use crate::settings::{self, Plans, build_options, flag_layer, store_path};
+use crate::sides::{Sides, Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
 
@@ -38,8 +43,9 @@ const MOST: usize = 16;
 /// When revisions, settings, builds or the selection fail; what fails later is reported and told by
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
@@ -66,6 +72,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     if let Some(why) = why {
         term.note(&why);
     }
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
     let names: Vec<String> =
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
@@ -76,6 +85,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         here: &here,
         options: &options,
         overlay: args.overlay_benches,
+        workspace: &root,
+        share: &settings.share,
+        own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
@@ -128,19 +140,20 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
 
-    let filter = Filter { text: args.filter.clone(), exact: args.exact, tags: args.tag.clone() };
     let plans = Plans {
         plan: settings.plan.clone(),
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
-    let mut lanes = Vec::new();
+    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
+    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
+        ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -166,6 +179,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
+            let notes = built.notes(&repository, &listed.target, gated)?;
+            session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
                 Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
@@ -192,7 +207,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common")
                 .hint(hint)
         } else {
-            nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
+            none_of(&ids, &filter)
         };
         session.abandon();
         return Err(failure);
@@ -208,6 +223,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
+    explain_failures(&mut session, &built);
     let mut ended = session.end(interrupt::requested());
     if let Some(trouble) = &ended.trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
@@ -216,6 +232,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), &root));
     let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
     Ok(if exit == Exit::Done && !published { Exit::Publish } else { exit })
+}
+
+/// Says what a checkout lacks of the user's files, where benchmarks failed for want of it.
+fn explain_failures(session: &mut Session<'_>, built: &Sides) {
+    let reasons: BTreeSet<String> = session
+        .failures()
+        .iter()
+        .filter_map(|(side, text)| built.explain(side.as_deref(), text))
+        .collect();
+    for reason in reasons {
+        session.term.warn(&reason);
+    }
 }
 
 /// Writes the page and says where, or why not; results are printed and stored by then. Says whether

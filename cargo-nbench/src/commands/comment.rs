@@ -10,7 +10,6 @@ use nbench_templates::{
 
 use crate::args::CommentArgs;
 use crate::failure::{Exit, Failure};
-use crate::forge::{self, Posted};
 use crate::lines::{Comparison, Context, FailureLine, Line, Rev, parse};
 use crate::record::{store_failure, stored_comparison};
 use crate::settings::{self, store_path};
@@ -41,23 +40,42 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
         term.warn(&format!("the step summary cannot be written: {error}"));
     }
     if args.post {
-        let env = |name: &str| std::env::var(name).ok();
-        let (forge, context) =
-            forge::from_environment(&env, args.repo.as_deref(), args.pr).map_err(publishing)?;
-        let posted = forge::post(&forge, &context, &marker(&args.id), &body, &std::thread::sleep)
-            .map_err(publishing)?;
-        term.note(&match posted {
-            Posted::Created { url } => format!("posted {url}"),
-            Posted::Edited { url } => format!("updated {url}"),
-            Posted::Unchanged { url } => format!("unchanged {url}"),
-        });
+        publish(term, args, &body)?;
     }
     Ok(Exit::Done)
 }
 
-/// The forge's fragments complete this sentence.
-fn publishing(failure: Failure) -> Failure {
-    Failure { error: format!("failed to {}", failure.error), ..failure }
+/// Posts the comment, or edits the one that is there.
+#[cfg(feature = "post")]
+fn publish(term: &mut Term, args: &CommentArgs, body: &str) -> Result<(), Failure> {
+    use crate::forge::{self, Posted};
+    // The forge's fragments complete this sentence.
+    let publishing =
+        |failure: Failure| Failure { error: format!("failed to {}", failure.error), ..failure };
+    let env = |name: &str| std::env::var(name).ok();
+    let (forge, context) =
+        forge::from_environment(&env, args.repo.as_deref(), args.pr).map_err(publishing)?;
+    let posted = forge::post(&forge, &context, &marker(&args.id), body, &std::thread::sleep)
+        .map_err(publishing)?;
+    term.note(&match posted {
+        Posted::Created { url } => format!("posted {url}"),
+        Posted::Edited { url } => format!("updated {url}"),
+        Posted::Unchanged { url } => format!("unchanged {url}"),
+    });
+    Ok(())
+}
+
+/// Refuses: this build has no HTTPS client. The comment is printed by then.
+#[cfg(not(feature = "post"))]
+fn publish(_term: &mut Term, _args: &CommentArgs, _body: &str) -> Result<(), Failure> {
+    Err(Failure::new(
+        Exit::Publish,
+        "this cargo-nbench was installed without the feature `post` and cannot publish",
+    )
+    .hint(
+        "install it with its default features: `cargo install --locked --git \
+         https://github.com/nbench/nbench cargo-nbench`",
+    ))
 }
 
 fn append(path: &Path, body: &str) -> std::io::Result<()> {

@@ -15,11 +15,12 @@ use crate::args::{CompareArgs, MethodArg};
 use crate::commands::run::standing_on;
 use crate::date::utc;
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::lines::{Line, Unmatched};
 use crate::record::store_failure;
 use crate::revision::{Repository, Revision};
-use crate::settings::{self, Filter, store_path};
-use crate::term::{Term, Tone};
+use crate::settings::{self, store_path};
+use crate::term::{Term, Text, Tone};
 
 /// The sentence that stands by every result, for people and in JSON.
 const NOT_PAIRED: &str = "not paired: includes whatever the machine did in between";
@@ -30,6 +31,7 @@ const NOT_PAIRED: &str = "not paired: includes whatever the machine did in betwe
 /// When a run cannot be found, when host, toolchain or settings differ, when nothing is common, or
 /// when the store cannot be read.
 pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&args.filters, &args.filter, &[])?;
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let flags =
         nbench_config::Layer { threshold: args.threshold, ..nbench_config::Layer::default() };
@@ -46,7 +48,6 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     let current = find(&store, &root, &args.current)?;
     comparable(&saved, &current)?;
 
-    let filter = Filter { text: args.filter.clone(), exact: false, tags: Vec::new() };
     let old = results(&store, saved.id, &filter, &settings.aliases)?;
     let mut new = results(&store, current.id, &filter, &settings.aliases)?;
     let rules = Settings {
@@ -58,7 +59,7 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
     let frame = Frame { saved: &saved, current: &current, method: method(args.method), rules };
     let common = old.keys().filter(|key| new.contains_key(*key)).count();
     if common == 0 {
-        return Err(nothing_common(&saved, &current, args.filter.is_some()));
+        return Err(nothing_common(&saved, &current, filter.is_given()));
     }
     frame.introduce(term);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -301,8 +302,7 @@ impl Frame<'_> {
             when(self.saved),
             self.method.word(),
         );
-        let text = term.paint(Tone::Strong, &text);
-        term.line(&text);
+        term.line(Text::toned(Tone::Strong, &text));
         term.line(&format!("{NOT_PAIRED}; `cargo nbench ab` compares in pairs"));
     }
 
@@ -314,8 +314,7 @@ impl Frame<'_> {
         outcome: &Result<Independent, String>,
     ) {
         term.json(&self.json(before, after, outcome));
-        let text = self.text(term, before, after, outcome);
-        term.line(&text);
+        term.line(self.text(before, after, outcome));
     }
 
     fn json(
@@ -365,19 +364,18 @@ impl Frame<'_> {
 
     fn text(
         &self,
-        term: &Term,
         before: &MeasurementRow,
         after: &MeasurementRow,
         outcome: &Result<Independent, String>,
-    ) -> String {
+    ) -> Text {
         let b = &before.benchmark;
         let title = format!("{}/{}  {}", b.package, b.target, b.name);
-        let title = term.paint(Tone::Strong, &title);
         let got = match outcome {
             Ok(got) => got,
             Err(reason) => {
-                let label = term.paint(Tone::Doubt, "not comparable");
-                return format!("{label}  {title}\n  {reason}");
+                let mut text = Text::toned(Tone::Doubt, "not comparable");
+                text.say("  ").add(Tone::Strong, &title).line(2).say(reason);
+                return text;
             }
         };
         let tone = match got.verdict {
@@ -387,7 +385,8 @@ impl Frame<'_> {
             Verdict::Equivalent | Verdict::Identical => Tone::Plain,
         };
         // The word never stands alone: a verdict without "independent" is a paired one.
-        let label = term.paint(tone, &format!("independent: {:<12}", got.verdict.word()));
+        let mut text = Text::toned(tone, &format!("independent: {:<12}", got.verdict.word()));
+        text.say(" ").add(Tone::Strong, &title);
         let c = got.change;
         let change = match c.shift {
             Shift::Relative => {
@@ -398,12 +397,12 @@ impl Frame<'_> {
         let estimate = |row: &MeasurementRow| {
             row.result.as_ref().map_or("unknown".to_owned(), |r| duration(r.estimate))
         };
-        let mut text = format!(
-            "{label} {title}\n  {change} at {:.0} %  {} -> {}",
+        text.line(2).say(&format!(
+            "{change} at {:.0} %  {} -> {}",
             100.0 * self.rules.confidence,
             estimate(before),
             estimate(after)
-        );
+        ));
         let mut detail = format!("{} and {} launches", got.launches.0, got.launches.1);
         if let Some(p) = got.p {
             let least = 1.0 / got.resamples as f64;
@@ -419,7 +418,7 @@ impl Frame<'_> {
                 detail.push_str(&format!("; run {} stopped early: {stop}", row.run.0));
             }
         }
-        text.push_str(&format!("\n  {}", term.paint(Tone::Faint, &detail)));
+        text.line(2).add(Tone::Faint, &detail);
         text
     }
 }

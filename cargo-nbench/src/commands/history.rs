@@ -11,16 +11,18 @@ use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView,
 use crate::args::HistoryArgs;
 use crate::date::utc;
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::record::{now_ms, store_failure, stored_comparison};
 use crate::revision::Repository;
 use crate::settings::{self, store_path};
-use crate::term::{Format, Term, Tone};
+use crate::term::{Format, Term, Text, Tone};
 
 /// Reads the store and shows it on the terminal, as JSON lines or as a page.
 ///
 /// # Errors
 /// When there is no store, it cannot be read, or the page cannot be written.
 pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
+    let filter = Filter::of(&args.filters, &args.filter, &[])?;
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let settings = settings::load(&root, nbench_config::Layer::default())?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
@@ -33,25 +35,32 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     })?;
     // An old id must pass a filter that means the new one.
     let aliases = &settings.aliases;
-    let filter = args.filter.as_deref().filter(|_| aliases.is_empty());
-    let mut measurements = store.measurements(filter).map_err(|e| store_failure(&e))?;
-    let mut comparisons = store.comparisons(filter).map_err(|e| store_failure(&e))?;
-    if !aliases.is_empty() {
-        let wanted = |benchmark: &mut Benchmark| {
-            rename(benchmark, aliases);
-            args.filter.as_ref().is_none_or(|filter| told(benchmark).contains(filter))
-        };
-        measurements.retain_mut(|row| wanted(&mut row.benchmark));
-        comparisons.retain_mut(|row| wanted(&mut row.benchmark));
-    }
+    let mut measurements = store.measurements(None).map_err(|e| store_failure(&e))?;
+    let mut comparisons = store.comparisons(None).map_err(|e| store_failure(&e))?;
+    let mut ids = std::collections::BTreeSet::new();
+    let mut wanted = |benchmark: &mut Benchmark| {
+        rename(benchmark, aliases);
+        ids.insert(benchmark.name.clone());
+        let one_of = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        filter.matches(&benchmark.name)
+            && one_of(&args.package, &benchmark.package)
+            && one_of(&args.bench, &benchmark.target)
+    };
+    measurements.retain_mut(|row| wanted(&mut row.benchmark));
+    comparisons.retain_mut(|row| wanted(&mut row.benchmark));
     let order = Order::of(&root, args.commits);
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
+        let ids: Vec<String> = ids.into_iter().collect();
+        let narrowed = !(args.package.is_empty() && args.bench.is_empty());
         let failure = Failure::new(Exit::NothingSelected, "the store has no matching results");
-        return Err(if args.filter.is_some() {
-            failure.hint("without a filter all benchmarks are shown")
-        } else {
-            failure.hint("`cargo nbench run` measures the working tree")
+        return Err(match ids.as_slice() {
+            [] => failure.hint("`cargo nbench run` measures the working tree"),
+            _ if narrowed => failure.hint("without a selection all benchmarks are shown"),
+            ids => {
+                let Failure { error, hint, .. } = filter.matches_nothing(ids);
+                Failure { error: format!("{error} in the store"), hint, exit: failure.exit }
+            }
         });
     }
     for remark in &order.remarks {
@@ -130,11 +139,6 @@ type Identity = (String, String, String);
 /// Gives a stored benchmark the id that it goes by now.
 fn rename(benchmark: &mut Benchmark, aliases: &Aliases) {
     benchmark.name = aliases.current(&benchmark.package, &benchmark.target, &benchmark.name);
-}
-
-/// What a filter of the store looks into.
-fn told(benchmark: &Benchmark) -> String {
-    format!("{} {} {}", benchmark.package, benchmark.target, benchmark.name)
 }
 
 fn view(
@@ -306,12 +310,10 @@ fn json(term: &mut Term, view: &HistoryView) {
 fn text(term: &mut Term, view: &HistoryView) {
     for series in &view.benchmarks {
         let title = format!("{}/{}  {}", series.package, series.target, series.name);
-        let title = term.paint(Tone::Strong, &title);
-        term.line(&title);
+        term.line(Text::toned(Tone::Strong, &title));
         for host in &series.hosts {
             if view.hosts.len() > 1 || series.hosts.len() > 1 {
-                let text = term.paint(Tone::Faint, &format!("  on {}", host.host_summary));
-                term.line(&text);
+                term.line(Text::toned(Tone::Faint, &format!("  on {}", host.host_summary)));
             }
             for point in &host.points {
                 let interval = match (point.low, point.high) {

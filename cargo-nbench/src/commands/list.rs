@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::args::ListArgs;
 use crate::cargo::load;
-use crate::commands::{ANOTHER_BUILDS, build_selected, nothing_selected, tell_harnesses};
+use crate::commands::{ANOTHER_BUILDS, build_selected, none_of, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
+use crate::filter::Filter;
 use crate::launch::Starter;
 use crate::lines::Line;
 use crate::place::Placement;
 use crate::report;
-use crate::settings::{Filter, build_options};
+use crate::settings::build_options;
 use crate::suite::{Target, list_target, program};
 use crate::term::{Format, Term};
 
@@ -20,10 +21,11 @@ use crate::term::{Format, Term};
 /// When nothing is selected or a build fails.
 pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
+    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
     let context = workspace.in_place(here, options);
-    let built = build_selected(term, workspace, options, &context, "building benchmarks")?;
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
     tree.built();
     for line in built.remarks("@tree") {
         report::print(term, &line);
@@ -33,8 +35,8 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     }
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
-    let filter = Filter { text: args.filter.clone(), exact: false, tags: args.tag.clone() };
     tell_harnesses(term, &built.harnesses());
+    let mut ids = Vec::new();
     let (mut failed, mut found) = (!built.failed.is_empty(), false);
     for executable in &built.executables {
         let target = Target {
@@ -43,6 +45,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
             programs: vec![program(executable)],
         };
         let listed = list_target(&starter, target, &Default::default());
+        ids.extend(listed.ids());
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             failed |= matches!(remark, Line::Failure(_));
             report::print(term, &remark);
@@ -72,7 +75,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         }
     }
     if !found && !failed {
-        return Err(nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty()));
+        return Err(none_of(&ids, &filter));
     }
     Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
 }

@@ -3,17 +3,22 @@
 
 use super::Repository;
 use crate::failure::{Exit, Failure};
+use crate::suggest::nearest;
 
 /// The failure for a revision that is not in this clone.
 pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
     let failure = Failure::new(Exit::Usage, format!("no revision `{spec}` in this repository"));
     let remote = remote(repository);
-    if is_full_hash(spec) {
+    if let Some(remote) = &remote
+        && is_full_hash(spec)
+    {
         let depth = if repository.is_shallow() { "--depth=1 " } else { "" };
         return failure
             .hint(format!("it may not be fetched yet: run `git fetch {depth}{remote} {spec}`"));
     }
-    if repository.is_shallow() {
+    if let Some(remote) = &remote
+        && repository.is_shallow()
+    {
         return failure.hint(match generations(spec) {
             Some(count) => format!(
                 "this clone is shallow; run `git fetch --deepen={count} {remote}` \
@@ -22,22 +27,50 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
             None => format!("this clone is shallow; run `git fetch --unshallow --tags {remote}`"),
         });
     }
-    if let Some(name) = nearest(spec, &names(repository)) {
+    let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':', '.']).unwrap_or(spec.len()));
+    let names = names(repository);
+    let named = names.iter().any(|name| name == base) || base == "HEAD";
+    if named && generations(spec).is_some() {
+        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
+    }
+    let meant = nearest(spec, names.iter().map(String::as_str)).map(str::to_owned).or_else(|| {
+        let near = nearest(base, names.iter().map(String::as_str).chain(["HEAD"]))?;
+        (near != base).then(|| format!("{near}{behind}"))
+    });
+    if let Some(name) = meant {
         return failure.hint(format!("did you mean `{name}`?"));
     }
-    failure.hint(format!("it may not be fetched yet: run `git fetch --tags {remote}`"))
+    failure.hint(otherwise(spec, remote.as_deref()))
 }
 
-/// The remote to fetch from: `origin`, else the first one, else `origin`.
-pub(super) fn remote(repository: &Repository) -> String {
-    let Ok(remotes) = repository.git2.remotes() else { return "origin".to_owned() };
-    let names: Vec<&str> = remotes.iter().filter_map(|name| name.ok().flatten()).collect();
+/// What helps where no name is near: a revision is not fetched, or this was meant for benchmarks.
+fn otherwise(spec: &str, remote: Option<&str>) -> String {
+    let select = format!("to select benchmarks: `--filter {spec}`");
+    // A hash is no part of a benchmark's id, and `main~3` neither.
+    let is_revision = spec.contains(['~', '^', '@', ':'])
+        || (spec.len() >= 7 && spec.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    match (remote, is_revision) {
+        (Some(remote), true) => {
+            format!("it may not be fetched yet: run `git fetch --tags {remote}`")
+        }
+        (Some(remote), false) => {
+            format!("if it is not fetched yet: `git fetch --tags {remote}`; {select}")
+        }
+        (None, true) => "`git log --oneline --all` shows what there is".to_owned(),
+        (None, false) => format!("`{spec}` is neither branch, tag nor commit; {select}"),
+    }
+}
+
+/// The remote to fetch from: `origin`, else the first one.
+pub(super) fn remote(repository: &Repository) -> Option<String> {
+    let remotes = repository.git().line(&["remote"]).unwrap_or_default();
+    let names: Vec<&str> = remotes.lines().collect();
     let chosen = names.iter().find(|name| **name == "origin").or(names.first());
-    chosen.map_or_else(|| "origin".to_owned(), |name| (*name).to_owned())
+    chosen.map(|name| (*name).to_owned())
 }
 
 fn is_full_hash(spec: &str) -> bool {
-    spec.len() == 40 && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(spec.len(), 40 | 64) && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// How many generations back `HEAD~3` or `main^` asks for.
@@ -61,48 +94,14 @@ fn generations(spec: &str) -> Option<u64> {
 }
 
 fn names(repository: &Repository) -> Vec<String> {
-    let Ok(references) = repository.git2.references() else { return Vec::new() };
-    references
-        .flatten()
-        .filter_map(|reference| reference.shorthand().ok().map(str::to_owned))
-        .collect()
-}
-
-/// The name with the fewest edits to `spec`, if it is close: at most two
-/// edits, and fewer than half of its letters.
-fn nearest(spec: &str, names: &[String]) -> Option<String> {
-    let scored = names.iter().map(|name| {
-        // `main` should suggest `origin/main` when there is no local branch.
-        let short = name.rsplit('/').next().unwrap_or(name);
-        (edits(spec, name).min(edits(spec, short)), name)
-    });
-    let (distance, name) = scored.min_by_key(|(distance, name)| (*distance, name.len()))?;
-    (distance <= 2 && distance * 2 < spec.chars().count()).then(|| name.clone())
-}
-
-/// Levenshtein distance in characters.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = *cell;
-            left = replaced.min(left + 1).min(diagonal + 1);
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    let format = "--format=%(refname:lstrip=2)";
+    let names = repository.git().line(&["for-each-ref", format]).unwrap_or_default();
+    names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{edits, generations, nearest};
+    use super::{generations, otherwise};
 
     #[test]
     fn counts_generations() {
@@ -114,18 +113,19 @@ mod tests {
     }
 
     #[test]
-    fn distances_worked_by_hand() {
-        assert_eq!(edits("kitten", "sitting"), 3);
-        assert_eq!(edits("", "abc"), 3);
-        assert_eq!(edits("same", "same"), 0);
-    }
-
-    #[test]
-    fn suggests_only_what_is_close() {
-        let names = ["v1.0.0".to_owned(), "origin/main".to_owned(), "feature".to_owned()];
-        assert_eq!(nearest("v1.0.1", &names).as_deref(), Some("v1.0.0"));
-        assert_eq!(nearest("mian", &names), None);
-        assert_eq!(nearest("maim", &names).as_deref(), Some("origin/main"));
-        assert_eq!(nearest("unrelated", &names), None);
+    fn what_helps_depends_on_the_remote_and_on_what_it_looks_like() {
+        let table = [
+            ("parse", None, "to select benchmarks: `--filter parse`"),
+            ("words/count", None, "neither branch, tag nor commit"),
+            ("parse", Some("upstream"), "`git fetch --tags upstream`; to select benchmarks"),
+            ("main~3", Some("origin"), "it may not be fetched yet: run `git fetch --tags origin`"),
+            ("deadbeef", Some("origin"), "it may not be fetched yet"),
+            ("deadbeef", None, "`git log --oneline --all`"),
+        ];
+        for (spec, remote, hint) in table {
+            let got = otherwise(spec, remote);
+            assert!(got.contains(hint), "{spec} {remote:?}: {got}");
+            assert_eq!(got.contains("fetch"), remote.is_some(), "{spec}: {got}");
+        }
     }
 }

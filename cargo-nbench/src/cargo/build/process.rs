@@ -5,6 +5,7 @@ use super::BuildNote;
 use crate::cargo::command::not_started;
 use crate::cargo::stand_in::Remarks;
 use crate::failure::{Exit, Failure};
+use anstream::adapter::strip_str;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -65,11 +66,13 @@ pub(super) fn follow(
                     on_note(note);
                 }
             }
-            // That the graph differs from the locked one is the very purpose of a stand-in.
-            Ok(Line::Text(line)) if remarks.is_about_stand_ins(&line) => {}
             Ok(Line::Text(line)) => {
-                log.push(&line);
-                on_note(BuildNote::Line(line));
+                let plain = strip_str(&line).to_string();
+                // That the graph differs from the locked one is the very purpose of a stand-in.
+                if !remarks.is_about_stand_ins(&plain) {
+                    log.push(&plain);
+                    on_note(BuildNote::Line(line));
+                }
             }
             Err(RecvTimeoutError::Disconnected) => break,
             // A daemon that a build script started may hold the outputs open
@@ -93,6 +96,8 @@ pub(super) fn follow(
 struct Log {
     first_error: Vec<String>,
     last: VecDeque<String>,
+    /// The lines of errors that may be about a harness, which can be older than the last ones.
+    of_harness: Vec<String>,
 }
 
 impl Log {
@@ -100,6 +105,9 @@ impl Log {
         let follows = self.first_error.len() == 1 && line.trim_start().starts_with("--> ");
         if follows || (self.first_error.is_empty() && line.starts_with("error")) {
             self.first_error.push(line.to_owned());
+        }
+        if self.of_harness.len() < KEPT_LINES && names_harness(line) {
+            self.of_harness.push(line.to_owned());
         }
         if self.last.len() == KEPT_LINES {
             self.last.pop_front();
@@ -109,9 +117,49 @@ impl Log {
 
     fn into_lines(self) -> Vec<String> {
         let last = self.last;
-        let older = self.first_error.into_iter().filter(|line| !last.contains(line));
-        older.collect::<Vec<_>>().into_iter().chain(last).collect()
+        let mut older = self.first_error;
+        let more: Vec<String> =
+            self.of_harness.into_iter().filter(|line| !older.contains(line)).collect();
+        older.extend(more);
+        older
+            .into_iter()
+            .filter(|line| !last.contains(line))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .chain(last)
+            .collect()
     }
+}
+
+/// Whether a line of the compiler names criterion or one of its types, so that the original may
+/// compile where its stand-in does not. Places in files say nothing.
+pub(crate) fn names_harness(line: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "AxisScale",
+        "BatchSize",
+        "Bencher",
+        "BenchmarkFilter",
+        "BenchmarkGroup",
+        "BenchmarkId",
+        "Criterion",
+        "Measurement",
+        "PlotConfiguration",
+        "PlottingBackend",
+        "SamplingMode",
+        "Throughput",
+        "WallTime",
+        "criterion",
+    ];
+    let line = line.trim_start();
+    let quoted = line.split_once(" | ").filter(|(number, _)| number.trim().parse::<u32>().is_ok());
+    let cargos = ["--> ", "::: ", "Compiling ", "Checking ", "error: could not compile"];
+    if quoted.is_some() || cargos.iter().any(|start| line.starts_with(start)) {
+        return false;
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.split(|c| !is_part(c)).any(|word| {
+        WORDS.contains(&word) || word.starts_with("criterion_") || word.starts_with("codspeed_")
+    })
 }
 
 fn lost(error: &std::io::Error) -> Failure {
@@ -160,7 +208,7 @@ fn stop(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Log, follow};
+    use super::{Ended, Log, follow, names_harness};
     use crate::cargo::BuildNote;
     use std::process::Command;
     use std::time::{Duration, Instant};
@@ -176,6 +224,39 @@ mod tests {
         assert_eq!(lines.len(), 41);
         assert_eq!(lines.first().map(String::as_str), Some("error[E0001]: the cause"));
         assert_eq!(lines.last().map(String::as_str), Some("line 99"));
+    }
+
+    #[test]
+    fn only_errors_about_criterion_name_it() {
+        for line in [
+            "error[E0432]: unresolved import `criterion::profiler`",
+            "error[E0599]: no method named `with_plots` found for struct `Criterion` in the scope",
+            "  = note: expected struct `Throughput`",
+            "error: cannot find macro `criterion_group_of` in this scope",
+            "error[E0433]: cannot find `codspeed_criterion_compat` in this scope",
+        ] {
+            assert!(names_harness(line), "{line}");
+        }
+        for line in [
+            "error[E0432]: unresolved import `subject_lib::missing`",
+            "  --> benches/criterion.rs:3:5",
+            "3 | use criterion::Criterion;",
+            "   Compiling criterion v0.5.1",
+            "error: could not compile `criterion-user` (bench \"criterion\") due to 1 previous error",
+            "error[E0308]: mismatched types",
+        ] {
+            assert!(!names_harness(line), "{line}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn colours_are_shown_and_not_read() {
+        let (ended, _, notes) =
+            shell("printf '\\033[1m\\033[91merror\\033[0m: x\\n' >&2; exit 1", false);
+        assert!(matches!(ended, Ended::Failed(lines) if lines == ["error: x"]));
+        let shown = "\u{1b}[1m\u{1b}[91merror\u{1b}[0m: x".to_owned();
+        assert_eq!(notes, [BuildNote::Line(shown)]);
     }
 
     fn shell(script: &str, interrupted: bool) -> (Ended, Vec<String>, Vec<BuildNote>) {
