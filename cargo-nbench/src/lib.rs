@@ -30,6 +30,7 @@ pub mod layout;
 pub mod lines;
 pub mod link;
 pub mod lint_cap;
+mod one_path;
 pub mod orphans;
 pub mod overlay;
 pub mod own_runner;

@@ -600,5 +600,7 @@ fn a_partial_clone_is_checked_out_without_growing() {
     let wanted = crate::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
     let slot = slots.acquire(&first, wanted).unwrap();
     assert_eq!(fs::read_to_string(slot.tree().join("a")).unwrap(), "old");
+    let text = repository.file_at(&first, Path::new("a")).unwrap();
+    assert_eq!(text.as_deref(), Some("old"));
     assert_eq!(files_below(&clone.join(".git")), before);
 }
