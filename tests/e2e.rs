@@ -5,6 +5,8 @@ mod support;
 
 #[path = "e2e/building.rs"]
 mod building;
+#[path = "e2e/checkouts.rs"]
+mod checkouts;
 #[path = "e2e/compare.rs"]
 mod compare;
 #[path = "e2e/existing.rs"]
@@ -15,6 +17,8 @@ mod fixture;
 mod inputs;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
+#[path = "e2e/kills.rs"]
+mod kills;
 #[path = "e2e/layout.rs"]
 mod layout;
 #[path = "e2e/measure.rs"]
@@ -27,8 +31,12 @@ mod page;
 mod refusal;
 #[path = "e2e/results.rs"]
 mod results;
+#[path = "e2e/secrets.rs"]
+mod secrets;
 #[path = "e2e/stored.rs"]
 mod stored;
+#[path = "e2e/workflows.rs"]
+mod workflows;
 
 /// A comparison that says as much as one early look can.
 const AB: [&str; 5] = ["ab", "--preset", "quick", "--format", "json"];

@@ -66,6 +66,8 @@ pub struct Session<'t> {
     /// Notes for every comparison of a target, by its package and name.
     notes: BTreeMap<(String, String), NotesBySides>,
     started: Instant,
+    /// What may lie behind failures: side and text of each. They are explained at the end.
+    failures: Vec<(Option<String>, String)>,
 }
 
 impl<'t> Session<'t> {
@@ -83,6 +85,7 @@ impl<'t> Session<'t> {
             estimates: Vec::new(),
             notes: BTreeMap::new(),
             started: Instant::now(),
+            failures: Vec::new(),
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
             session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
@@ -98,7 +101,11 @@ impl<'t> Session<'t> {
             page.hear(&line);
         }
         match line {
-            Line::Failure(failure) => self.recorder.failure(&failure),
+            Line::Failure(failure) => {
+                self.recorder.failure(&failure);
+                let text = format!("{}\n{}", failure.error, failure.stderr_tail);
+                self.failures.push((failure.side, text));
+            }
             Line::Context(_)
             | Line::Target(_)
             | Line::Skipped(_)
@@ -108,7 +115,7 @@ impl<'t> Session<'t> {
                 self.recorder.details(&self.aside);
             }
             Line::Comparison(comparison) => self.comparisons.push(*comparison),
-            Line::Measurement(_) | Line::Summary(_) => {}
+            Line::Measurement(_) | Line::Summary(_) | Line::Error(_) => {}
         }
     }
 
@@ -124,6 +131,11 @@ impl<'t> Session<'t> {
         if let Some(notes) = self.notes.get(&key).and_then(|notes| notes.get(&sides)) {
             line.notes.splice(0..0, notes.iter().cloned());
         }
+    }
+
+    /// Failures that were said: the side and all that is known of each.
+    pub fn failures(&self) -> &[(Option<String>, String)] {
+        &self.failures
     }
 
     /// Says that both sides of a benchmark are the same code.

@@ -33,6 +33,13 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(metadata.workspace_root.into_std_path_buf())
 }
 
+/// The directory whose repository is meant: that of the manifest, wherever the user stands.
+pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
+    let manifest = args.manifest_path.as_ref().map(|manifest| here.join(manifest));
+    let directory = manifest.as_deref().and_then(Path::parent).filter(|place| place.is_dir());
+    directory.map_or_else(|| here.to_owned(), Path::to_path_buf)
+}
+
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
@@ -79,21 +86,46 @@ pub fn layouts(flag: LayoutsArg) -> Layouts {
 /// # Errors
 /// For unreadable files and values that cannot be used; the setting is named.
 pub fn load(root: &Path, flags: Layer) -> Result<Settings, Failure> {
-    let usage = |message: String| {
-        Failure::new(Exit::Usage, message)
-            .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
-    };
+    let text = file(root)?;
+    let origin = root.join(FILE).display().to_string();
+    merged(flags, layer(text.as_deref().unwrap_or_default(), &origin)?)
+}
+
+fn unusable(message: String) -> Failure {
+    Failure::new(Exit::Usage, message)
+        .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
+}
+
+/// The text of `nbench.toml` in `root`, if there is one.
+///
+/// # Errors
+/// When there is one that cannot be read.
+pub fn file(root: &Path) -> Result<Option<String>, Failure> {
     let path = root.join(FILE);
-    let file = match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            Layer::from_toml(&text, &path.display().to_string()).map_err(|e| usage(e.message))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Layer::default(),
-        Err(error) => return Err(usage(format!("cannot read `{}`: {error}", path.display()))),
-    };
-    let environment =
-        Layer::from_environment(|name| std::env::var(name).ok()).map_err(|e| usage(e.message))?;
-    resolve([flags, environment, file]).map_err(|e| usage(e.message))
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(format!("cannot read `{}`: {error}", path.display()))),
+    }
+}
+
+/// The settings in the text of an `nbench.toml`; `origin` names it in errors.
+///
+/// # Errors
+/// For text that cannot be used.
+pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
+    Layer::from_toml(text, origin).map_err(|e| unusable(e.message))
+}
+
+/// Merges `flags` over the environment over the settings of a file.
+///
+/// # Errors
+/// For values that cannot be used; the setting is named.
+pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
+    // What is no text cannot be any of these values and is refused as one.
+    let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let environment = Layer::from_environment(variable).map_err(|e| unusable(e.message))?;
+    resolve([flags.from_flags(), environment, file]).map_err(|e| unusable(e.message))
 }
 
 /// Where the store is: the flag (relative to the current directory), then the environment and
@@ -164,10 +196,15 @@ pub struct Plans<'s> {
 impl Plans<'_> {
     /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
     pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
-        let (mut plan, doubts) = with_offer(&self.plan, &offer.settings);
-        let rule = self.rules.iter().rev().find(|rule| is_pattern_of(&rule.pattern, &offer.id));
-        if let Some(rule) = rule {
-            plan.threshold = rule.threshold;
+        let (mut plan, mut doubts) = with_offer(&self.plan, &offer.settings);
+        for rule in self.rules.iter().filter(|rule| is_pattern_of(&rule.pattern, &offer.id)) {
+            match rule.applied(&plan) {
+                Ok(changed) => plan = changed,
+                // Checked by itself; beside what the benchmark asks for it may not fit.
+                Err((_, message)) => {
+                    doubts.push(format!("`{}` is not used: {message}", rule.pattern))
+                }
+            }
         }
         if self.threshold_is_given {
             plan.threshold = self.plan.threshold;
@@ -187,33 +224,31 @@ fn with_offer(
     let mut plan = plan.clone();
     let mut doubts = Vec::new();
     for (key, value) in settings {
+        let mut changed = plan.clone();
         let nanos = || value.parse::<u64>().ok().map(Duration::from_nanos);
-        let used = match key.as_str() {
-            "slice_ns" => nanos().map(|d| plan.slice = d).is_some(),
-            "warmup_ns" => nanos().map(|d| plan.warmup = d).is_some(),
-            "launches" => value
-                .parse()
-                .ok()
-                .map(|n: usize| {
-                    plan.max_launches = n.max(1);
-                    plan.min_launches = plan.min_launches.min(plan.max_launches);
-                })
-                .is_some(),
-            "threshold" => value
-                .parse()
-                .ok()
-                .filter(|t: &f64| (0.0..1.0).contains(t))
-                .map(|t| plan.threshold = t)
-                .is_some(),
+        let read = match key.as_str() {
+            "slice_ns" => nanos().map(|d| changed.slice = d),
+            "warmup_ns" => nanos().map(|d| changed.warmup = d),
+            "launches" => value.parse().ok().map(|n: usize| {
+                changed.max_launches = n.max(1);
+                changed.min_launches = plan.min_launches.min(changed.max_launches);
+            }),
+            "threshold" => value.parse().ok().map(|t| changed.threshold = t),
             "pairing" if value == BLOCKS => {
-                plan.blocks = true;
-                true
+                changed.blocks = true;
+                Some(())
             }
             // Known elsewhere, or to a newer version.
-            _ => true,
+            _ => Some(()),
         };
-        if !used {
-            doubts.push(format!("its setting `{key}` is `{value}`, which cannot be used"));
+        // What others send is held to the same ranges as what users write.
+        match read
+            .ok_or("it is no number".to_owned())
+            .and(changed.validate().map_err(|e| e.message))
+        {
+            Ok(()) => plan = changed,
+            Err(reason) => doubts
+                .push(format!("its setting `{key}` is `{value}`, which cannot be used: {reason}")),
         }
     }
     (plan, doubts)
@@ -244,21 +279,46 @@ mod tests {
         assert_eq!(plan.threshold, 0.005);
         assert_eq!(doubts.len(), 1);
         assert!(doubts[0].contains("`threshold`"));
+        for (key, value) in [
+            ("slice_ns", "0"),
+            ("slice_ns", "18446744073709551615"),
+            ("slice_ns", "-1"),
+            ("warmup_ns", "18446744073709551615"),
+            ("warmup_ns", ""),
+            ("launches", "18446744073709551615"),
+            ("launches", "many"),
+            ("threshold", "NaN"),
+            ("threshold", "-0.1"),
+            ("threshold", "inf"),
+        ] {
+            let offered = [(key.to_owned(), value.to_owned())];
+            let (plan, doubts) = with_offer(&nbench_engine::Plan::default(), &offered);
+            assert_eq!(plan, nbench_engine::Plan::default(), "{key} {value}");
+            assert!(doubts.len() == 1 && doubts[0].contains(key), "{doubts:?}");
+        }
     }
 
     #[test]
     fn the_command_line_wins_over_rules_over_the_benchmark() {
-        let rules = [("*", 0.05), ("parse/*", 0.03)]
-            .map(|(pattern, threshold)| nbench_config::Rule { pattern: pattern.into(), threshold });
+        let rules =
+            [("*", 0.05), ("parse/*", 0.03)].map(|(pattern, threshold)| nbench_config::Rule {
+                pattern: pattern.into(),
+                threshold: Some(threshold),
+                slice: (threshold > 0.04).then(|| "3ms".to_owned()),
+                ..Default::default()
+            });
         let offer = nbench::wire::Offer {
             id: "Parse/1".into(),
             settings: vec![("threshold".into(), "0.2".into())],
             ..Default::default()
         };
         let plan = nbench_engine::Plan::default();
-        let of = |rules, threshold_is_given| {
-            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0.threshold
+        let whole = |rules, threshold_is_given| {
+            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0
         };
+        let of = |rules, given| whole(rules, given).threshold;
+        // What the last one that matches does not say is left to those before it.
+        assert_eq!(whole(&rules, false).slice, Duration::from_millis(3));
         assert_eq!(of(&rules, false), 0.03);
         assert_eq!(of(&rules[..0], false), 0.2);
         assert_eq!(of(&rules, true), 0.005);

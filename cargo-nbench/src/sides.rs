@@ -5,6 +5,7 @@ mod absent;
 mod confounded;
 mod overlaid;
 mod toolchains;
+mod untracked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
     load_in,
 };
-use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
+use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
@@ -31,6 +32,7 @@ use crate::term::Term;
 use confounded::Half;
 use overlaid::{Request, build_overlaid};
 use toolchains::{Request as Asked, Toolchains};
+use untracked::Trees;
 
 /// One built revision.
 pub struct Side {
@@ -52,6 +54,10 @@ pub struct Sides {
     pub remarks: Vec<Line>,
     /// The toolchain of the last side, for the record; that of every side where they have their own.
     pub toolchain: nbench_store::Toolchain,
+    /// The root of the user's working tree.
+    user: PathBuf,
+    /// Where in the repository the workspace lies.
+    place: PathBuf,
     /// Name of the toolchain that all sides are built with.
     used: String,
     /// Whether the benchmarks are the same everywhere, and whether each side has its own toolchain.
@@ -69,6 +75,10 @@ pub struct Wish<'w> {
     pub options: &'w BuildOptions,
     /// Whether the last side's bench sources are built against every revision.
     pub overlay: bool,
+    /// The root of the user's workspace.
+    pub workspace: &'w Path,
+    /// Inputs that git does not carry, relative to that root.
+    pub share: &'w [String],
     /// Whether each side is built with the toolchain that its own toolchain file asks for.
     pub own_toolchains: bool,
 }
@@ -108,8 +118,11 @@ pub fn build_sides(
         flags.push_str("-own");
     }
     term.start_waiting("checking out");
+    let place = within(wish.repository, wish.workspace);
+    let share = shared_paths(wish.share, &place)?;
+    let wanted = Wanted { flags: &flags, workspace: &place, share: &share };
     let slots: Vec<Rc<Slot>> =
-        slots.acquire_all(&trees, &flags)?.into_iter().map(Rc::new).collect();
+        slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
     term.end_progress();
 
     let last = revisions.len() - 1;
@@ -138,16 +151,24 @@ pub fn build_sides(
             seed_target(contender, slot)?;
         }
         let label = &revisions[side].label;
-        let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
+        let trees =
+            Trees { user: wish.repository.root(), checkout: slot.tree(), workspace: &place };
+        let at = |failure: Failure| {
+            let failure = named(failure, label, side == last, &revisions[side]);
+            match trees.explain(&failure.error).filter(|_| !absent::is_explained(&failure)) {
+                Some(reason) => failure.hint(reason),
+                None => failure,
+            }
+        };
         let setting = make(slot).map_err(at)?;
         let (context, options) = (setting.context(), setting.options.clone());
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
-        let done = if wish.overlay {
+        let mut done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
-            let made = build_overlaid(
+            let mut made = build_overlaid(
                 term,
                 &Request {
                     newest,
@@ -162,11 +183,19 @@ pub fn build_sides(
                 },
             )
             .map_err(at)?;
+            for line in &mut made.not_measurable {
+                if let Line::NotMeasurable(line) = line {
+                    add_reason(&mut line.reason, trees);
+                }
+            }
             remarks.extend(made.not_measurable);
             made.built
         } else {
             build_selected(term, &workspace, &options, &context, label).map_err(at)?
         };
+        for target in &mut done.failed {
+            add_reason(&mut target.error, trees);
+        }
         let at_last = |line: &Line| match line {
             Line::Skipped(s) => contender_has(&built, distinct[last], &s.package, &s.target),
             _ => false,
@@ -238,7 +267,16 @@ pub fn build_sides(
     };
     let used = toolchains.here().name.clone().unwrap_or_else(|| toolchain.summary.clone());
     let (overlay, own_toolchains) = (wish.overlay, wish.own_toolchains);
-    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains })
+    let user = wish.repository.root().to_owned();
+    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains, user, place })
+}
+
+/// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the file.
+fn add_reason(text: &mut String, trees: Trees<'_>) {
+    if let Some(reason) = trees.explain(text) {
+        text.push_str("; ");
+        text.push_str(&reason);
+    }
 }
 
 /// How one side is built.
@@ -333,13 +371,15 @@ fn distinct_trees(revisions: &[Revision]) -> Vec<usize> {
         .collect()
 }
 
+/// A directory of the user's as seen from the root of the repository; empty for one outside of it.
+fn within(repository: &Repository, path: &Path) -> PathBuf {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    path.strip_prefix(repository.root()).map(Path::to_owned).unwrap_or_default()
+}
+
 /// The user's directory in a checkout; its nearest existing ancestor when the revision lacks it.
 fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
-    let here = wish.here.canonicalize().unwrap_or_else(|_| wish.here.to_owned());
-    let root =
-        wish.repository.root().canonicalize().unwrap_or_else(|_| wish.repository.root().to_owned());
-    let inside = here.strip_prefix(&root).unwrap_or(Path::new(""));
-    let mut dir = slot.tree().join(inside);
+    let mut dir = slot.tree().join(within(wish.repository, wish.here));
     while !dir.is_dir() && dir != slot.tree() {
         dir.pop();
     }
@@ -441,6 +481,16 @@ impl Sides {
             }
         }
         Ok(true)
+    }
+
+    /// Why a benchmark failed at the side of this name, or at any, when its checkout lacks a file of
+    /// the user's.
+    pub fn explain(&self, label: Option<&str>, message: &str) -> Option<String> {
+        let meant = |side: &&Side| label.is_none_or(|label| side.revision.label == label);
+        self.sides.iter().filter(meant).find_map(|side| {
+            let checkout = side.slot.tree();
+            Trees { user: &self.user, checkout, workspace: &self.place }.explain(message)
+        })
     }
 
     /// Notes that every comparison of a target needs, by reference and contender: what else than the

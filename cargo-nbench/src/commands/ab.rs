@@ -1,6 +1,7 @@
 //! `cargo nbench ab`: compares revisions in pairs. The only command that knows which side is the
 //! reference.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use nbench_config::Layouts;
@@ -21,11 +22,12 @@ use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
 use crate::place::addresses_summary;
+use crate::policy::{self, Compared};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
 use crate::settings::{self, Plans, build_options, flag_layer, store_path};
-use crate::sides::{Wish, build_sides};
+use crate::sides::{Sides, Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
 
@@ -43,14 +45,21 @@ const MOST: usize = 16;
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
     flags.batching.clone_from(&args.batching);
     flags.layouts = args.layouts.map(settings::layouts);
-    let mut settings = settings::load(&root, flags)?;
+    let (revisions, why) = choose(&repository, &args.revisions)?;
+    let gated = policy::is_gated(args.gate, args.require_verdict);
+    let mut settings = if gated {
+        let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
+        policy::settings(term, compared, flags)?
+    } else {
+        settings::load(&root, flags)?
+    };
     settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
@@ -60,9 +69,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         // Its p-values are of the other method.
         settings.plan.control_discovery = false;
     }
-    let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);
+    }
+    for remark in repository.remarks() {
+        term.warn(&remark);
     }
     let names: Vec<String> =
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
@@ -74,6 +85,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         here: &here,
         options: &options,
         overlay: args.overlay_benches,
+        workspace: &root,
+        share: &settings.share,
         own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
@@ -138,7 +151,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target, &settings.aliases);
+        let mut listed = list_target(&starter, target, &settings.aliases);
+        listed.by_reference = gated;
         ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
@@ -209,6 +223,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
+    explain_failures(&mut session, &built);
     let mut ended = session.end(interrupt::requested());
     if let Some(trouble) = &ended.trouble {
         term.error(&trouble.error, trouble.hint.as_deref());
@@ -217,6 +232,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), &root));
     let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
     Ok(if exit == Exit::Done && !published { Exit::Publish } else { exit })
+}
+
+/// Says what a checkout lacks of the user's files, where benchmarks failed for want of it.
+fn explain_failures(session: &mut Session<'_>, built: &Sides) {
+    let reasons: BTreeSet<String> = session
+        .failures()
+        .iter()
+        .filter_map(|(side, text)| built.explain(side.as_deref(), text))
+        .collect();
+    for reason in reasons {
+        session.term.warn(&reason);
+    }
 }
 
 /// Writes the page and says where, or why not; results are printed and stored by then. Says whether
