@@ -138,7 +138,7 @@ pub fn build_sides(
     let labels = revisions.iter().map(|revision| revision.label.as_str());
     let told: Vec<_> = labels.zip(&asked).collect();
     if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
-        term.warn(&remark);
+        if wish.own_toolchains { term.note(&remark) } else { term.warn(&remark) }
     }
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut records = BTreeMap::new();
