@@ -13,6 +13,7 @@ use crate::cargo::Executable;
 use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Skipped, Unmatched};
+use crate::orphans;
 use crate::settings::{Filter, Plans};
 use crate::walk::{Listing, plan_walks};
 pub use listing::Unsteady;
@@ -148,6 +149,11 @@ impl Listed {
         lines
     }
 
+    /// What is said of processes that set-up started and left behind, if it did.
+    pub fn left_behind(&self) -> Option<String> {
+        (self.unsteady.left > 0).then(|| orphans::told(&self.target.target, self.unsteady.left))
+    }
+
     /// Ids that other sides offer and this one did not reach, if its set-up failed.
     fn unreached(&self, listing: &Listing, filter: &Filter) -> Vec<String> {
         if listing.broken.is_empty() && listing.ended.is_none() {
@@ -217,7 +223,8 @@ impl Listed {
             apart: false,
             apart_note: None,
             on_trial: None,
-            told_of_orphans: false,
+            // It was said when they were listed.
+            told_of_orphans: self.left_behind().is_some(),
             luck: LaneLuck::default(),
         };
         (Some(lane), doubts)

@@ -133,6 +133,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
         let listed = list_target(&starter, target, &settings.aliases);
+        if let Some(text) = listed.left_behind() {
+            session.term.warn(&text);
+        }
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
