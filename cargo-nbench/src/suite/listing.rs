@@ -23,6 +23,8 @@ pub struct Unsteady {
     pub unpinned: Option<String>,
     /// Whether the order of its benchmarks changes.
     pub shuffled: bool,
+    /// Processes that listing left behind, which were ended.
+    pub left: usize,
     /// Ids that came and went, without a counterpart that is sure.
     lost: Vec<String>,
     /// What is to be known of benchmarks, by id.
@@ -91,6 +93,7 @@ pub fn listings(starter: &Starter, programs: &mut [Program]) -> (Vec<Listing>, U
             whole.map(Listing::ids).collect()
         })
         .collect();
+    unsteady.left = processes.iter().flatten().map(|listing| listing.left).sum();
     let common = common(&ids);
     for pattern in &common.varying {
         unsteady.notes.insert(pattern.to_string(), note(pattern));
