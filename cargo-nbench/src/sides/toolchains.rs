@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cargo::resolve_toolchain;
 use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// Names of toolchain files; where a directory has both, rustup obeys the first.
 const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
@@ -129,7 +130,9 @@ impl Toolchains {
 
 /// What rustup says in `dir` of the toolchain that the directory itself chooses.
 fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
-    let output = Command::new("rustup")
+    let mut command = Command::new("rustup");
+    secrets::withhold(&mut command);
+    let output = command
         .args(words)
         .current_dir(dir)
         .stdin(Stdio::null())
