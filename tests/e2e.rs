@@ -25,6 +25,8 @@ mod refusal;
 mod results;
 #[path = "e2e/stored.rs"]
 mod stored;
+#[path = "e2e/unsteady.rs"]
+mod unsteady;
 
 /// A comparison that says as much as one early look can.
 const AB: [&str; 5] = ["ab", "--preset", "quick", "--format", "json"];
