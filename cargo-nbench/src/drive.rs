@@ -486,7 +486,7 @@ impl Driver<'_> {
         if !pilot && is_new && !lane.unpinned && self.starter.placement.pins() {
             // The pilot was not pinned and could measure it.
             lane.unpinned = true;
-            lane.stays_unpinned = Some(format!("it fails there: {}", first_line(&stray.message)));
+            lane.stays_unpinned = Some(format!("it fails on one: {}", first_line(&stray.message)));
             lane.on_trial = Some((unit, Way::Unpinned));
             return true;
         }
