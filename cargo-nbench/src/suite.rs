@@ -300,7 +300,7 @@ mod tests {
         }
         // The contender has lost the tag by which benchmarks are chosen.
         both.listings[0].offers[0].tags = vec!["gated".into()];
-        let tagged = Filter { tags: vec!["gated".into()], ..Filter::default() };
+        let tagged = Filter::of(&[], &Default::default(), &["gated".into()]).unwrap();
         for (by_reference, names, threshold) in [(false, vec![], 0.9), (true, vec!["a"], 0.01)] {
             both.by_reference = by_reference;
             let common: Vec<&str> = both.common(&tagged).iter().map(|o| o.id.as_str()).collect();
