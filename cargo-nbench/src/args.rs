@@ -298,7 +298,8 @@ pub struct AbArgs {
     #[arg(long)]
     pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
-    /// inconclusive or missing (`closed`); `report` only reports [default: report].
+    /// inconclusive or missing (`closed`); `report` only reports. Settings are then those of the
+    /// reference's `nbench.toml` [default: report].
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
           default_missing_value = "slower", hide_possible_values = true)]
     pub gate: Option<GatePolicy>,
@@ -323,6 +324,10 @@ pub struct AbArgs {
     /// which is too narrow; for studies of the method [default: signed-rank].
     #[arg(long, hide = true, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
     pub interval: Option<String>,
+    /// End the worker of one side before that of the next begins, for benchmarks of which only one can
+    /// run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where it helps.
+    #[arg(long, help_heading = "Measurement")]
+    pub one_at_a_time: bool,
     /// With several contenders, also compare these with each other.
     #[arg(long)]
     pub all_pairs: bool,

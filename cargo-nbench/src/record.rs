@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
+use nbench_engine::calibrate::Implausible;
 use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
 use nbench_engine::{Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, Verdict};
@@ -91,7 +92,8 @@ pub fn measurement_line(
     throughput: Option<&Throughput>,
 ) -> Option<Measurement> {
     let estimate = trial.estimate()?;
-    let notes = trial.plan().blocks.then_some(crate::bridge::NOTE);
+    let implausible = trial.calibration().and_then(|c| c.implausible).map(Implausible::note);
+    let notes = trial.plan().blocks.then_some(crate::bridge::NOTE).into_iter().chain(implausible);
     Some(Measurement {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -115,7 +117,7 @@ pub fn measurement_line(
             .into_iter()
             .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
             .collect(),
-        notes: notes.map(str::to_owned).into_iter().collect(),
+        notes: notes.map(str::to_owned).collect(),
     })
 }
 
@@ -204,8 +206,8 @@ pub fn comparison_line(
                 .to_owned(),
         );
     }
-    if trial.calibration().and_then(|c| c.threads) == Some(true) {
-        notes.push("uses threads, so workers were not pinned to one CPU".to_owned());
+    if let Some(implausible) = trial.calibration().and_then(|c| c.implausible) {
+        notes.push(implausible.note().to_owned());
     }
     if trial.plan().blocks {
         notes.push(crate::bridge::NOTE.to_owned());

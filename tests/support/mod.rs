@@ -239,6 +239,14 @@ impl Fixture {
         self.home.path().join(name)
     }
 
+    /// As [`Fixture::nbench`], started in another directory, which is relative to the repository.
+    #[track_caller]
+    pub fn nbench_at(&self, args: &[&str], directory: &Path) -> Output {
+        let mut command = self.command(env!("CARGO_BIN_EXE_cargo-nbench"));
+        command.args(args).current_dir(self.root.join(directory));
+        Running::start(command).finish()
+    }
+
     /// Starts `cargo-nbench`.
     #[track_caller]
     pub fn spawn(&self, args: &[&str]) -> Running {

@@ -29,16 +29,16 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
     }
     let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':', '.']).unwrap_or(spec.len()));
     let names = names(repository);
+    let named = names.iter().any(|name| name == base) || base == "HEAD";
+    if named && generations(spec).is_some() {
+        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
+    }
     let meant = nearest(spec, names.iter().map(String::as_str)).map(str::to_owned).or_else(|| {
         let near = nearest(base, names.iter().map(String::as_str).chain(["HEAD"]))?;
         (near != base).then(|| format!("{near}{behind}"))
     });
     if let Some(name) = meant {
         return failure.hint(format!("did you mean `{name}`?"));
-    }
-    let named = names.iter().any(|name| name == base) || base == "HEAD";
-    if named && generations(spec).is_some() {
-        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
     }
     failure.hint(otherwise(spec, remote.as_deref()))
 }

@@ -152,7 +152,7 @@ fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
 fn refused(message: &str) -> Failure {
     let line = message.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or(message);
     let line = line.trim();
-    let failure = Failure::new(Exit::Build, format!("it has no toolchain of its own: {line}"));
+    let failure = Failure::new(Exit::Build, format!("its own toolchain cannot be used: {line}"));
     // Channels have no blank, and rustup quotes them first.
     match line.split('\'').nth(1).filter(|_| line.contains("not installed")) {
         Some(name) => failure.hint(format!("`rustup toolchain install {name}` installs it")),
