@@ -87,8 +87,8 @@ impl<'t> Session<'t> {
             started: Instant::now(),
             failures: Vec::new(),
         };
-        if let Some(trouble) = session.recorder.trouble().cloned() {
-            session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
+        if let Some(warning) = session.recorder.warning() {
+            session.term.warn(&warning);
         }
         session
     }
@@ -170,11 +170,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 None,
@@ -219,13 +219,16 @@ impl<'t> Session<'t> {
         self.summary.interrupted = interrupted;
         self.summary.run = self.recorder.run();
         self.summary.seconds = self.started.elapsed().as_secs_f64();
+        self.summary.geometric_means = self.geometric_means();
+        let line = Line::Summary(self.summary.clone());
+        // What all benchmarks say together is told the same by `comment` from the store.
+        self.aside.push(line.clone());
+        self.recorder.details(&self.aside);
         self.recorder.finish(if interrupted {
             nbench_store::RunState::Interrupted
         } else {
             nbench_store::RunState::Finished
         });
-        self.summary.geometric_means = self.geometric_means();
-        let line = Line::Summary(self.summary.clone());
         report::print(self.term, &line);
         if let Some(page) = &mut self.page {
             page.hear(&line);
@@ -264,7 +267,7 @@ impl<'t> Session<'t> {
     /// Ends a session that found nothing to measure; the failure that follows says why.
     pub fn abandon(mut self) {
         self.term.end_progress();
-        self.recorder.finish(nbench_store::RunState::Failed);
+        self.recorder.abandon();
     }
 
     /// Every two contenders against each other.
@@ -303,7 +306,7 @@ impl<'t> Session<'t> {
         &self,
         at: At<'_>,
         side: usize,
-    ) -> impl FnOnce(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
+    ) -> impl Fn(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
         let revision = &self.sides.revisions[side];
         let (commit, dirty_digest) = (revision.commit.clone(), revision.dirty.clone());
         let throughput = at
@@ -314,10 +317,10 @@ impl<'t> Session<'t> {
         move |run, benchmark| NewMeasurement {
             run,
             benchmark,
-            commit,
-            dirty_digest,
+            commit: commit.clone(),
+            dirty_digest: dirty_digest.clone(),
             unit: "ns".to_owned(),
-            throughput,
+            throughput: throughput.clone(),
         }
     }
 
@@ -336,11 +339,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 &at.offer.tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 Some(&row),
@@ -385,6 +388,7 @@ impl<'t> Session<'t> {
             let line = Measurement {
                 iters_per_sample: iters,
                 stop: record::stop_word(trial.decide()),
+                notes: line.notes.iter().chain(&task.notes).cloned().collect(),
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
@@ -431,7 +435,9 @@ impl Sink for Session<'_> {
         match &task.trial {
             Trial::Measure(trial) => {
                 let key = key(at, &task.name, 0);
-                if let Some(line) = measurement_line(&key, trial, at.offer.throughput.as_ref()) {
+                if let Some(mut line) = measurement_line(&key, trial, at.offer.throughput.as_ref())
+                {
+                    line.notes.extend(task.notes.iter().cloned());
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
                     self.say(Line::Measurement(line));
                 }
@@ -457,6 +463,7 @@ impl Sink for Session<'_> {
                     );
                     task.layout.annotate(&mut line, contender);
                     self.annotate(&mut line, task, (0, contender));
+                    line.notes.extend(task.notes.iter().cloned());
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
@@ -486,5 +493,13 @@ impl Sink for Session<'_> {
 
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(launches);
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        self.sides.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
     }
 }

@@ -3,6 +3,7 @@
 
 mod absent;
 mod confounded;
+mod matching;
 mod overlaid;
 mod toolchains;
 mod untracked;
@@ -28,9 +29,10 @@ use crate::link::Layouts;
 use crate::one_path;
 use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
-use crate::suite::{Target, program};
+use crate::suite::Target;
 use crate::term::Term;
 use confounded::Half;
+use matching::{located, renamed_note, renamed_package};
 use overlaid::{Request, build_overlaid};
 use toolchains::{Request as Asked, Toolchains};
 use untracked::Trees;
@@ -136,7 +138,7 @@ pub fn build_sides(
     let labels = revisions.iter().map(|revision| revision.label.as_str());
     let told: Vec<_> = labels.zip(&asked).collect();
     if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
-        term.warn(&remark);
+        if wish.own_toolchains { term.note(&remark) } else { term.warn(&remark) }
     }
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut records = BTreeMap::new();
@@ -431,25 +433,47 @@ impl Sides {
         let mut remarks = Vec::new();
         let mut targets = Vec::new();
         let Some(last) = self.sides.last() else { return (targets, remarks) };
+        // The old name of a package that is called otherwise at the last side, by side.
+        let renamed: Vec<Option<(String, String)>> = self
+            .sides
+            .iter()
+            .map(|side| renamed_package(side.executables.keys(), last.executables.keys()))
+            .collect();
+        let there = |side: usize, (package, target): &(String, String)| {
+            let package = match &renamed[side] {
+                Some((old, new)) if new == package => old,
+                _ => package,
+            };
+            self.sides[side].executables.get(&(package.clone(), target.clone()))
+        };
         for key in last.executables.keys() {
-            let programs: Option<Vec<_>> =
-                self.sides.iter().map(|s| s.executables.get(key).map(program)).collect();
+            let programs: Option<Vec<_>> = (0..self.sides.len())
+                .map(|side| Some(located(there(side, key)?, &self.sides[side].slot, &self.user)))
+                .collect();
             if let Some(programs) = programs {
                 let (package, target) = key.clone();
-                targets.push(Target { package, target, programs });
+                let notes = self.sides.iter().zip(&renamed).filter_map(|(side, renamed)| {
+                    let (old, new) = renamed.as_ref().filter(|(_, new)| *new == package)?;
+                    Some(renamed_note(&side.revision.label, old, new))
+                });
+                let notes = notes.collect();
+                targets.push(Target { package, target, programs, notes });
             }
         }
-        for side in &self.sides {
+        for (index, side) in self.sides.iter().enumerate() {
             for (package, target) in side.executables.keys() {
-                let key = (package.clone(), target.clone());
                 let explained = self.remarks.iter().any(|line| match line {
                     Line::NotMeasurable(n) => n.package == *package && n.target == *target,
                     Line::Failure(f) => f.package == *package && f.target == *target,
                     _ => false,
                 });
-                if self.sides.iter().any(|other| !other.executables.contains_key(&key))
-                    && !explained
-                {
+                // By its name at the last side.
+                let package_now = match &renamed[index] {
+                    Some((old, new)) if old == package => new,
+                    _ => package,
+                };
+                let key = (package_now.clone(), target.clone());
+                if (0..self.sides.len()).any(|other| there(other, &key).is_none()) && !explained {
                     remarks.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),

@@ -55,6 +55,12 @@ const SCRUBBED: [&str; 14] = [
     "GITHUB_TOKEN",
 ];
 
+/// Says that a test did not run, and why, where it is seen although the test passes.
+pub fn skipped(why: &str) {
+    let _ =
+        std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
+}
+
 /// A repository in a temporary directory, with a cache of its own beside it. All of it vanishes when
 /// the fixture is dropped.
 pub struct Fixture {

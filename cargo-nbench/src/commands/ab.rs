@@ -154,6 +154,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
         ids.extend(listed.ids());
+        if let Some(text) = listed.left_behind() {
+            session.term.warn(&text);
+        }
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -216,7 +219,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let driven = drive(
         &starter,
         &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        Options {
+            budget: args.plan.budget,
+            seed: settings.plan.seed,
+            one_at_a_time: args.one_at_a_time,
+        },
         &mut session,
     );
     if let Err(failure) = driven {

@@ -5,7 +5,6 @@ use super::Repository;
 use crate::failure::{Exit, Failure};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -433,8 +432,8 @@ fn every_format_of_a_repository_is_read() {
         fs::create_dir(&path).unwrap();
         let made = Command::new("git").current_dir(&path).args(["init", "-q", format]).output();
         if !made.unwrap().status.success() {
-            let told = writeln!(std::io::stderr(), "skipped {format}: this git does not know it");
-            told.unwrap();
+            let told = format!("skipped {format}: this git does not know it\n");
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
             continue;
         }
         fs::write(path.join("a"), "1").unwrap();
