@@ -126,6 +126,9 @@ impl Sink for Collector<'_> {
 /// When settings, build or selection fail.
 pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&here)?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
@@ -175,7 +178,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
 
     let mut collector =
         Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
-    collector.term.start_progress(0, "comparing with itself");
+    collector.term.start_progress("comparing with itself");
     for repeat in 0..args.repeats {
         // Every repeat draws its own orders, start orders and environments.
         let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));

@@ -41,6 +41,9 @@ const MOST: usize = 16;
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&here)?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
@@ -193,7 +196,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    session.term.start_progress(0, "comparing");
+    session.term.start_progress("comparing");
     let driven = drive(
         &starter,
         &mut lanes,

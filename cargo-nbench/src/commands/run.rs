@@ -30,6 +30,9 @@ use crate::term::Term;
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
     let kept = KeptLock::of(here, options.manifest_path.as_deref());
     let workspace = load(here, &options)?;
@@ -123,7 +126,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    session.term.start_progress(0, "measuring");
+    session.term.start_progress("measuring");
     let driven = drive(
         &starter,
         &mut lanes,
