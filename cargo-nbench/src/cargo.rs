@@ -6,8 +6,9 @@ mod build;
 mod command;
 mod environment;
 mod features;
-mod kept_lock;
+mod in_place;
 mod marker;
+mod mirror;
 mod reach;
 mod stand_in;
 
@@ -20,14 +21,17 @@ pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 
 pub use environment::maybe_answer;
-pub use kept_lock::KeptLock;
+pub use in_place::{InPlace, load};
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
+use mirror::Mirror;
 use sha2::{Digest as _, Sha256};
-use stand_in::Injection;
+use stand_in::{Injection, Wanted};
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
 /// otherwise make the user's own next build compile again what both share.
@@ -133,6 +137,8 @@ pub struct Workspace {
     injection: Injection,
     /// Whether real harnesses are wanted, and nothing stands in for them.
     as_it_is: bool,
+    /// Where cargo has a lock file of ours instead of the user's.
+    mirror: Option<Arc<Mirror>>,
 }
 
 impl Workspace {
@@ -142,35 +148,38 @@ impl Workspace {
         !self.injection.is_empty()
     }
 
-    /// How the working tree itself is built: with stand-ins, or where the target directory lies outside
-    /// of the workspace, in a target directory of its own, and with the lints that a bench target has denied for the real harness as warnings.
+    /// How the working tree itself is built: with stand-ins, in a mirror, or where the target directory
+    /// may be shared, in a target directory of its own, and with the lints that a bench target has
+    /// denied for the real harness as warnings.
     #[must_use]
     pub fn in_place<'a>(&self, dir: &'a Path, options: &BuildOptions) -> BuildContext<'a> {
         let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
-        let target = std::path::absolute(target).unwrap_or_else(|_| target.clone());
-        let mut context = BuildContext::new(dir);
-        if self.has_stand_ins() || self.may_be_shared(&target) {
-            context.target_dir = Some(match self.may_be_shared(&target) {
-                true => target.join(OWN_TARGET).join(self.own_name()),
-                false => target.join(OWN_TARGET),
-            });
+        let own = own_target(target, &self.root);
+        let needed = self.has_stand_ins() || self.mirror.is_some() || own.is_shared;
+        BuildContext {
+            cap_lints: self.has_stand_ins(),
+            target_dir: needed.then_some(own.path),
+            mirror: self.mirror.clone(),
+            ..BuildContext::new(dir)
         }
-        context.cap_lints = self.has_stand_ins();
-        context
     }
 
-    /// Whether other checkouts may build in this directory too. Cargo tells packages by their place
-    /// in a workspace and files by their times, so it takes the code of another checkout for this one's.
-    fn may_be_shared(&self, target: &Path) -> bool {
-        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        !whole(target).starts_with(whole(&self.root))
+    /// The directory of the lock file that cargo uses.
+    pub(crate) fn lock_directory(&self) -> PathBuf {
+        self.mirror.as_ref().map_or_else(|| self.root.clone(), |mirror| mirror.inside(&self.root))
     }
 
-    /// A name for this workspace that no other checkout has.
-    fn own_name(&self) -> String {
-        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    /// A variable of cargo's with the user's own paths.
+    fn outside_value(&self, value: OsString) -> OsString {
+        match (&self.mirror, value.to_str()) {
+            (Some(mirror), Some(text)) => mirror.outside_text(text).into(),
+            _ => value,
+        }
+    }
+
+    /// What a path of cargo's means in the user's tree.
+    fn outside(&self, path: &Path) -> PathBuf {
+        self.mirror.as_ref().map_or_else(|| path.to_owned(), |mirror| mirror.outside(path))
     }
 
     /// Whether a target can reach criterion, under whatever name, real or not.
@@ -196,6 +205,28 @@ impl Workspace {
     pub(crate) fn members(&self) -> Vec<&Package> {
         self.metadata.workspace_members.iter().filter_map(|id| self.package(id)).collect()
     }
+}
+
+/// Where builds of a working tree go that must not meet others.
+struct OwnTarget {
+    path: PathBuf,
+    /// Whether other checkouts may build in the user's target directory too. Cargo tells packages by
+    /// their place in a workspace and files by their times, so it takes the code of another checkout
+    /// for this one's.
+    is_shared: bool,
+}
+
+/// The directory for builds of the workspace at `root` below its target directory.
+fn own_target(target: &Path, root: &Path) -> OwnTarget {
+    let target = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, own) = (whole(root), target.join(OWN_TARGET));
+    if whole(&target).starts_with(&root) {
+        return OwnTarget { path: own, is_shared: false };
+    }
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    OwnTarget { path: own.join(name), is_shared: true }
 }
 
 /// One bench target of one package.
@@ -231,28 +262,41 @@ pub enum Selected {
     },
 }
 
-/// Reads the workspace that cargo finds in `dir`.
+/// Reads the workspace of a side with its toolchain and configuration. Other harnesses of the workspace
+/// are replaced by stand-ins wherever cargo takes them.
 ///
 /// # Errors
 ///
 /// A build failure with cargo's message.
-pub fn load(dir: &Path, options: &BuildOptions) -> Result<Workspace, Failure> {
-    load_in(&BuildContext::new(dir), options)
+pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Workspace, Failure> {
+    let (wanted, refusal) = match injected(context, options, true)? {
+        Ok(workspace) => return Ok(workspace),
+        Err(refused) => refused,
+    };
+    let refused = Injection::refused(&wanted, &refusal);
+    let metadata = metadata(context, options, &refused)?;
+    Ok(workspace(context, options, metadata, refused))
 }
 
-/// Like [`load`] with the toolchain and configuration of a side. Other harnesses of the workspace are
-/// replaced by stand-ins wherever cargo takes them.
-///
-/// # Errors
-///
-/// As for [`load`].
-pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Workspace, Failure> {
+/// The workspace with its stand-ins; where cargo takes none, which were wanted and why it does not.
+/// Without `may_patch` only in the way that leaves the lock file alone.
+fn injected(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+    may_patch: bool,
+) -> Result<Result<Workspace, (BTreeSet<Wanted>, String)>, Failure> {
     let mut wanted = stand_in::locked(context, options);
     let mut refusal = None;
     loop {
-        let mut ways = [Injection::by_paths as fn(&_) -> _, Injection::by_patch];
+        let mut ways = vec![Injection::by_paths as fn(&_) -> _];
+        if may_patch {
+            ways.push(Injection::by_patch);
+        }
         if stand_in::has_several_versions(&wanted) {
             ways.reverse();
+            if !may_patch {
+                ways.clear();
+            }
         }
         let mut unknown = BTreeSet::new();
         for way in ways {
@@ -261,7 +305,7 @@ pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Wor
                 Ok(metadata) => {
                     let real = injection.real(&metadata);
                     if real.is_empty() {
-                        return Ok(workspace(context, options, metadata, injection));
+                        return Ok(Ok(workspace(context, options, metadata, injection)));
                     }
                     unknown.extend(real);
                     unknown.retain(|one| !wanted.contains(one));
@@ -282,9 +326,7 @@ pub fn load_in(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Wor
         wanted.extend(unknown);
     }
     let refusal = refusal.unwrap_or_else(|| "cargo keeps the real one".to_owned());
-    let refused = Injection::refused(&wanted, &refusal);
-    let metadata = metadata(context, options, &refused)?;
-    Ok(workspace(context, options, metadata, refused))
+    Ok(Err((wanted, refusal)))
 }
 
 /// Like [`load_in`] with real harnesses.
@@ -321,7 +363,8 @@ fn metadata(
         if let Some(manifest) = &options.manifest_path {
             command.arg("--manifest-path").arg(manifest);
         }
-        command::output(&mut command)
+        let output = command::output(&mut command);
+        output.map_err(|failure| Failure { error: context.outside_text(&failure.error), ..failure })
     };
     // A feature that the members lack is reported where it matters, by the
     // build of the selected packages.
@@ -331,7 +374,12 @@ fn metadata(
         Err(_) => run(Vec::new())?,
         Ok(output) => output,
     };
-    serde_json::from_slice(&output).map_err(|error| {
+    parsed(&output)
+}
+
+/// What `cargo metadata` says.
+fn parsed(output: &[u8]) -> Result<Metadata, Failure> {
+    serde_json::from_slice(output).map_err(|error| {
         Failure::new(Exit::Build, format!("cannot understand `cargo metadata`: {error}"))
             .hint("an old cargo may print another format; `rustup update` brings a newer one")
     })
@@ -343,21 +391,31 @@ fn workspace(
     metadata: Metadata,
     injection: Injection,
 ) -> Workspace {
-    let start = options.manifest_path.clone().or_else(|| {
-        let manifests = context.dir.ancestors().map(|directory| directory.join("Cargo.toml"));
-        manifests.into_iter().find(|path| path.is_file())
-    });
+    let root = metadata.workspace_root.as_std_path();
     Workspace {
-        root: metadata.workspace_root.clone().into_std_path_buf(),
+        root: context.mirror.as_ref().map_or_else(|| root.to_owned(), |m| m.outside(root)),
         target_directory: metadata.target_directory.clone().into_std_path_buf(),
-        manifest: start.map(|path| {
-            let path = context.dir.join(path);
-            path.canonicalize().unwrap_or(path)
+        manifest: start_manifest(context.dir, options).map(|path| match &context.mirror {
+            Some(mirror) => mirror.outside(&path),
+            None => path,
         }),
         metadata,
         injection,
         as_it_is: false,
+        mirror: context.mirror.clone(),
     }
+}
+
+/// The manifest that cargo starts from in `dir`.
+fn start_manifest(dir: &Path, options: &BuildOptions) -> Option<PathBuf> {
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let start = options.manifest_path.clone().or_else(|| {
+        let manifests = dir.ancestors().map(|directory| directory.join("Cargo.toml"));
+        manifests.into_iter().find(|path| path.is_file())
+    })?;
+    let path = dir.join(start);
+    // In a mirror every manifest is a link, or lies behind one.
+    Some(path.canonicalize().unwrap_or(path))
 }
 
 /// Every bench target of the selected packages, each to be built or with the
@@ -410,7 +468,7 @@ pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
                     package: package.name.to_string(),
                     package_id: package.id.repr.clone(),
                     target: target.name.clone(),
-                    manifest_dir: directory(package),
+                    manifest_dir: workspace.outside(&directory(package)),
                     version: package.version.to_string(),
                     required_features: target.required_features.clone(),
                 })
@@ -498,8 +556,8 @@ fn packages<'w>(
     // Without a choice: the package one stands in, else the default members.
     let root = workspace.root.join("Cargo.toml");
     let here = members.iter().find(|package| {
-        let manifest = package.manifest_path.as_std_path();
-        manifest != root && workspace.manifest.as_deref() == Some(manifest)
+        let manifest = workspace.outside(package.manifest_path.as_std_path());
+        manifest != root && workspace.manifest == Some(manifest)
     });
     if let Some(package) = here {
         return (vec![package], Vec::new());

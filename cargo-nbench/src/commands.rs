@@ -29,6 +29,9 @@ use crate::session::Ended;
 use crate::settings::limits;
 use crate::term::Term;
 
+/// What is said while another process builds in the same target directory.
+const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
+
 /// What building brought.
 #[derive(Debug, Default)]
 pub struct Built {

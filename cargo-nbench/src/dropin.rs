@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use nbench::sources::{SOURCES, VERSION};
 
 use crate::failure::{Exit, Failure};
+use crate::private;
 
 /// What a stand-in consists of, apart from its version.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ pub fn materialise(dir: &Path, package: &str, version: &str) -> Result<PathBuf, 
 /// Everything is written beside the target and then renamed, so that nobody sees half of it.
 fn write(stand_in: &StandIn, version: &str, dir: &Path, target: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    let draft = tempfile::Builder::new().prefix(".stand-in").tempdir_in(dir)?;
+    let draft = private::directory_in(dir, ".stand-in")?;
     for (path, text) in stand_in.package_files(version) {
         let path = draft.path().join(path);
         if let Some(parent) = path.parent() {

@@ -3,6 +3,7 @@
 //! revisions and no checkouts.
 
 use crate::failure::{Exit, Failure};
+use crate::secrets;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -75,6 +76,8 @@ impl Git {
         for name in REPOSITORY_VARIABLES {
             command.env_remove(name);
         }
+        // Filters and helpers that the repository's settings name are programs of others.
+        secrets::withhold(&mut command);
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         // Status-like commands must not rewrite the user's index to refresh it.
         command.env("GIT_OPTIONAL_LOCKS", "0");

@@ -18,6 +18,8 @@ use tempfile::TempDir;
 use crate::bridge;
 use crate::interrupt;
 use crate::place::{Addresses, Placement};
+use crate::private;
+use crate::secrets;
 
 /// A bench executable and what it expects around it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,8 +88,6 @@ fn is_inherited_from_cargo(name: &str) -> bool {
                 | "CARGO_MAKEFLAGS"
                 | "OUT_DIR"
                 | "LLVM_PROFILE_FILE"
-                | "GITHUB_TOKEN"
-                | "GH_TOKEN"
         )
 }
 
@@ -135,7 +135,7 @@ impl Starter {
         let lost = |what: &str, error: &dyn std::fmt::Display| {
             SubjectError::lost(format!("{what}: {error}"))
         };
-        let socket = private_directory().map_err(|e| lost("no socket directory", &e))?;
+        let socket = socket_directory().map_err(|e| lost("no socket directory", &e))?;
         let path = socket.path().join("s");
         let listener = UnixListener::bind(&path).map_err(|e| lost("no socket", &e))?;
         listener.set_nonblocking(true).map_err(|e| lost("no socket", &e))?;
@@ -203,22 +203,25 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// Our own environment without what cargo put there for us and without our own variables.
+/// Our own environment without what cargo put there for us, without our own variables and without
+/// credentials.
 fn inherited_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os()
         .filter(|(name, _)| {
             let name = name.to_string_lossy();
-            !is_inherited_from_cargo(&name) && !name.starts_with("NBENCH_")
+            !is_inherited_from_cargo(&name)
+                && !name.starts_with("NBENCH_")
+                && !secrets::is_secret(&name)
         })
         .collect()
 }
 
 /// A directory only we can enter, with a path short enough for a socket.
-fn private_directory() -> std::io::Result<TempDir> {
+fn socket_directory() -> std::io::Result<TempDir> {
     // The limit of a socket's path is about 100 bytes.
     let base = std::env::temp_dir();
     let base = if base.as_os_str().len() > 60 { PathBuf::from("/tmp") } else { base };
-    tempfile::Builder::new().prefix("nb").rand_bytes(8).tempdir_in(base)
+    private::directory_in(&base, "nb")
 }
 
 impl Worker {

@@ -11,6 +11,7 @@ use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::cargo::BuildOptions;
 use crate::failure::{Exit, Failure};
 use crate::filter::is_pattern_of;
+use crate::secrets;
 
 /// Name of the settings file in the workspace root.
 pub const FILE: &str = "nbench.toml";
@@ -21,6 +22,9 @@ pub const FILE: &str = "nbench.toml";
 /// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
+    for name in secrets::inherited(&secrets::is_secret) {
+        command.env_remove(name);
+    }
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }

@@ -32,6 +32,7 @@ pub mod independent;
 pub mod observe;
 pub mod own;
 pub mod paired;
+pub mod patience;
 pub mod plan;
 pub mod remote;
 pub mod schedule;

@@ -2,12 +2,14 @@
 //! process exists; it carries numbers and reads no clock of its own but for time limits.
 
 use std::cell::RefCell;
-use std::io::{BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use nbench::wire::{FromDriver, FromWorker, Hello, MAX_COUNT, Offer, check, read_line};
+use nbench::wire::{FromDriver, FromWorker, Hello, MAX_COUNT, MAX_LINE, Offer, check};
 use nbench::{Axes, Iters, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind};
+
+use crate::patience::{Patience, TICK};
 
 /// How long a worker may take for each step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +32,16 @@ impl Default for Limits {
     }
 }
 
+/// Most benchmarks that a worker may offer. Registration that never ends offers as many within seconds.
+const MOST_OFFERS: usize = 50_000;
+
+/// Most failed set-ups that a worker may tell of; a suite has as many functions at most.
+const MOST_BROKEN: usize = 1_000;
+
+/// How many times the limit of one set-up all set-up of a worker may take together. Large suites stay
+/// far below; one that registers another benchmark every second does not.
+const SETUPS: u32 = 5;
+
 /// What a walk reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reached {
@@ -47,6 +59,12 @@ pub struct Peer<'i> {
     line: Vec<u8>,
     hello: Hello,
     limits: Limits,
+    /// What is left for all set-up of this worker.
+    setup_left: Duration,
+    /// How long the last answer was waited for.
+    waited: Duration,
+    offers: usize,
+    broken: usize,
     interrupted: &'i dyn Fn() -> bool,
 }
 
@@ -55,9 +73,6 @@ impl std::fmt::Debug for Peer<'_> {
         f.debug_struct("Peer").field("hello", &self.hello).finish_non_exhaustive()
     }
 }
-
-/// How often a waiting driver looks at the interrupt flag.
-const TICK: Duration = Duration::from_millis(100);
 
 impl<'i> Peer<'i> {
     /// Waits for the worker to connect to `listener` (non-blocking) and to say hello.
@@ -75,7 +90,7 @@ impl<'i> Peer<'i> {
     ) -> Result<Peer<'i>, SubjectError> {
         let lost =
             |error: std::io::Error| SubjectError::lost(format!("connection failed: {error}"));
-        let deadline = Instant::now() + limits.hello;
+        let mut patience = Patience::new(limits.hello, Instant::now());
         let stream = loop {
             match listener.accept() {
                 Ok((stream, _)) => break stream,
@@ -90,7 +105,7 @@ impl<'i> Peer<'i> {
                     "{reason} before it spoke to its driver: does its `main` reach the harness?"
                 )));
             }
-            if Instant::now() > deadline {
+            if patience.is_over(Instant::now()) {
                 let seconds = limits.hello.as_secs_f64();
                 return Err(SubjectError::lost(format!(
                     "it did not speak to its driver within {seconds} s: does its `main` compute before it reaches the harness?"
@@ -107,6 +122,10 @@ impl<'i> Peer<'i> {
             line: Vec::new(),
             hello: nobody,
             limits,
+            setup_left: limits.setup.saturating_mul(SETUPS),
+            waited: Duration::ZERO,
+            offers: 0,
+            broken: 0,
             interrupted,
         };
         match peer.receive(limits.hello)? {
@@ -127,11 +146,35 @@ impl<'i> Peer<'i> {
     /// Reads on to the next benchmark, failed set-up or the end.
     ///
     /// # Errors
-    /// When the worker dies, takes longer than the set-up limit or answers out of turn.
+    /// When the worker dies, takes longer than the set-up limits, answers out of turn, or offers more
+    /// than any suite has.
     pub fn reach(&mut self) -> Result<Reached, SubjectError> {
-        match self.receive(self.limits.setup)? {
-            FromWorker::Offer(offer) => Ok(Reached::Offer(offer)),
-            FromWorker::Broken { message } => Ok(Reached::Broken(message)),
+        let message = self.receive(self.limits.setup)?;
+        self.setup_left = self.setup_left.saturating_sub(self.waited);
+        if self.setup_left.is_zero() {
+            return Err(SubjectError::lost(format!(
+                "set-up took more than {} s in all, over {} benchmarks: does its registration ever end? (`--setup-limit` times {SETUPS})",
+                self.limits.setup.saturating_mul(SETUPS).as_secs_f64(),
+                self.offers
+            )));
+        }
+        match message {
+            FromWorker::Offer(_) if self.offers >= MOST_OFFERS => Err(SubjectError::lost(format!(
+                "it offers more than {MOST_OFFERS} benchmarks: does its registration ever end?"
+            ))),
+            FromWorker::Offer(offer) => {
+                self.offers += 1;
+                Ok(Reached::Offer(offer))
+            }
+            FromWorker::Broken { message } if self.broken >= MOST_BROKEN => {
+                Err(SubjectError::lost(format!(
+                    "set-up failed more than {MOST_BROKEN} times, at last with: {message}"
+                )))
+            }
+            FromWorker::Broken { message } => {
+                self.broken += 1;
+                Ok(Reached::Broken(message))
+            }
             FromWorker::Done => Ok(Reached::Done),
             other => Err(unexpected("an offer", &other)),
         }
@@ -213,21 +256,25 @@ impl<'i> Peer<'i> {
             .map_err(|error| SubjectError::lost(format!("the worker is gone: {error}")))
     }
 
+    /// The next line, as a whole within `limit`, however slowly it comes.
     fn receive(&mut self, limit: Duration) -> Result<FromWorker, SubjectError> {
-        let deadline = Instant::now() + limit;
         self.line.clear();
-        // Short answers never wait long enough for the check below.
+        let mut patience = Patience::new(limit, Instant::now());
+        // Short answers never wait long enough for the checks below.
         if (self.interrupted)() {
             return Err(SubjectError::lost("interrupted"));
         }
         loop {
-            match read_line(&mut self.reader, &mut self.line) {
-                Ok(true) => {
+            match take_line(&mut self.reader, &mut self.line) {
+                Ok(Taken::Line) => {
+                    patience.is_over(Instant::now());
+                    self.waited = limit.saturating_sub(patience.left());
                     return FromWorker::decode(&self.line).map_err(|error| {
                         SubjectError::protocol(format!("not understood: {error}"))
                     });
                 }
-                Ok(false) => return Err(SubjectError::lost("the worker ended")),
+                Ok(Taken::Part) => {}
+                Ok(Taken::End) => return Err(SubjectError::lost("the worker ended")),
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -237,10 +284,15 @@ impl<'i> Peer<'i> {
                     return Err(SubjectError::lost(format!("the worker is gone: {error}")));
                 }
             }
+            if self.line.len() >= MAX_LINE {
+                return Err(SubjectError::protocol(format!(
+                    "not understood: a line is longer than {MAX_LINE} bytes"
+                )));
+            }
             if (self.interrupted)() {
                 return Err(SubjectError::lost("interrupted"));
             }
-            if Instant::now() > deadline {
+            if patience.is_over(Instant::now()) {
                 return Err(SubjectError::lost(format!(
                     "no answer within {:.1} s",
                     limit.as_secs_f64()
@@ -248,6 +300,37 @@ impl<'i> Peer<'i> {
             }
         }
     }
+}
+
+/// What one read brought.
+enum Taken {
+    /// A whole line, without its line feed.
+    Line,
+    /// Bytes of a line that goes on.
+    Part,
+    /// The end of the stream.
+    End,
+}
+
+/// Moves to `line` what one read brings of it. Whoever waits must look at the clock after each read: a
+/// line that comes byte by byte would otherwise never end.
+fn take_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Taken> {
+    let bytes = reader.fill_buf()?;
+    if bytes.is_empty() {
+        return match line.is_empty() {
+            true => Ok(Taken::End),
+            false => {
+                Err(std::io::Error::new(ErrorKind::UnexpectedEof, "the stream ended within a line"))
+            }
+        };
+    }
+    let room = MAX_LINE.saturating_sub(line.len());
+    let bytes = &bytes[..bytes.len().min(room)];
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+    let used = end.map_or(bytes.len(), |end| end + 1);
+    reader.consume(used);
+    Ok(if end.is_some() { Taken::Line } else { Taken::Part })
 }
 
 fn unexpected(wanted: &str, got: &FromWorker) -> SubjectError {
@@ -309,7 +392,7 @@ impl Subject for Remote<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead, Read};
+    use std::io::Read;
 
     /// Plays a worker that follows `script`: lines to send after each line received.
     fn worker(
@@ -431,6 +514,104 @@ mod tests {
         let stopped = Peer::accept(&listener, quick(), &|| true, &mut || None);
         assert_eq!(stopped.unwrap_err().message, "interrupted");
         std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// A worker that says `first` and then `again` for ever, in pieces of `piece` bytes.
+    fn endless(
+        first: &'static [u8],
+        again: &'static [u8],
+        piece: usize,
+    ) -> (UnixListener, tempdir::Dir, std::thread::JoinHandle<()>) {
+        let dir = tempdir::Dir::new();
+        let path = dir.0.join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let thread = std::thread::spawn(move || {
+            let mut stream = UnixStream::connect(path).unwrap();
+            let _ = stream.write_all(HELLO);
+            let _ = stream.write_all(first);
+            while again.chunks(piece).all(|bytes| stream.write_all(bytes).is_ok()) {}
+        });
+        (listener, dir, thread)
+    }
+
+    mod tempdir {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+
+        /// A directory of one test, gone with it.
+        pub struct Dir(pub std::path::PathBuf);
+
+        impl Dir {
+            pub fn new() -> Dir {
+                static MADE: AtomicUsize = AtomicUsize::new(0);
+                let number = MADE.fetch_add(1, Ordering::Relaxed);
+                let name = format!("nbench-endless-{}-{number}", std::process::id());
+                let dir = std::env::temp_dir().join(name);
+                std::fs::create_dir_all(&dir).unwrap();
+                Dir(dir)
+            }
+        }
+
+        impl Drop for Dir {
+            fn drop(&mut self) {
+                let _ = std::fs::remove_dir_all(&self.0);
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_never_ends_is_ended_with_its_reason() {
+        let cases: [(&'static [u8], &'static [u8], usize, &str); 4] = [
+            (b"", b"x", 1, "longer than"),
+            (b"", b"offer id=a\n", 11, "offers more than 50000"),
+            (b"", b"broken message=oh%20no\n", 5, "more than 1000 times, at last with: oh no"),
+            (b"offer id=", b"a", 1, "longer than"),
+        ];
+        for (first, again, piece, wanted) in cases {
+            let (listener, _dir, thread) = endless(first, again, piece);
+            let limits = Limits { setup: Duration::from_secs(60), ..quick() };
+            let mut peer = Peer::accept(&listener, limits, &|| false, &mut || None).unwrap();
+            let error = loop {
+                if let Err(error) = peer.reach() {
+                    break error;
+                }
+            };
+            assert!(error.message.contains(wanted), "{error}");
+            drop(peer);
+            thread.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_line_that_drips_is_given_up_and_an_interrupt_is_seen_meanwhile() {
+        let (listener, _dir, thread) = endless(b"", b"a", 1);
+        let limits = Limits { setup: Duration::from_millis(1), ..quick() };
+        let mut peer = Peer::accept(&listener, limits, &|| false, &mut || None).unwrap();
+        let error = peer.reach().unwrap_err();
+        assert!(error.message.starts_with("no answer within"), "{error}");
+        drop(peer);
+        thread.join().unwrap();
+        let looks = std::cell::Cell::new(0);
+        let flag = || {
+            looks.set(looks.get() + 1);
+            looks.get() > 5
+        };
+        let (listener, _dir, thread) = endless(b"", b"a", 1);
+        let mut peer = Peer::accept(&listener, quick(), &flag, &mut || None).unwrap();
+        assert_eq!(peer.reach().unwrap_err().message, "interrupted");
+        drop(peer);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn all_set_up_together_has_a_limit_too() {
+        let (listener, _dir, thread) = endless(b"", b"offer id=a\n", 11);
+        let mut peer = connect(&listener, &|| false).unwrap();
+        peer.setup_left = Duration::from_nanos(1);
+        let error = peer.reach().unwrap_err();
+        assert!(error.message.contains("set-up took more than 25 s in all"), "{error}");
+        drop(peer);
+        thread.join().unwrap();
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::message::{
     EXECUTABLE, LONGEST, Message, Question, RUNNER, RUNNER_VERSION, SPOKEN, decode,
 };
 use crate::launch::{describe, started_by};
+use crate::secrets;
 
 /// Tells criterion where its runner listens.
 const PORT: &str = "CARGO_CRITERION_PORT";
@@ -89,6 +90,7 @@ impl<'a> Run<'a> {
         let mut command = started_by(&suite.runner, &suite.executable);
         command.args(arguments).env(PORT, port.to_string());
         command.env_remove(nbench::SOCKET_VARIABLE);
+        secrets::withhold(&mut command);
         if let Some(directory) = suite.executable.parent() {
             command.env(FILES, directory.join("criterion"));
         }

@@ -279,9 +279,13 @@ fn invoke(
         }
         _ => None,
     };
+    let on_note = &mut |note: BuildNote| match note {
+        BuildNote::Line(line) => on_note(BuildNote::Line(context.outside_text(&line))),
+        note => on_note(note),
+    };
     match follow(&mut command, on_line, on_note, interrupted)? {
         Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
-        Ended::Failed(log) => Ok(Err(log)),
+        Ended::Failed(log) => Ok(Err(log.iter().map(|line| context.outside_text(line)).collect())),
         Ended::Done => {
             let real = real_harnesses(workspace, &artifacts);
             let found: Vec<_> = targets.iter().map(|t| (*t, artifact_of(t, &artifacts))).collect();
@@ -454,8 +458,8 @@ fn executable(
         features,
         harness,
         fresh: artifact.fresh,
-        env: start.env,
-        cwd: start.cwd,
+        env: start.env.into_iter().map(|(n, v)| (n, workspace.outside_value(v))).collect(),
+        cwd: workspace.outside(&start.cwd),
         runner,
         target: target.clone(),
     })))

@@ -2,12 +2,15 @@
 //! us, with the toolchain and the configuration that both sides share. It does
 //! not know what is built.
 
+use super::mirror::Mirror;
 use crate::failure::{Exit, Failure};
 use crate::lint_cap;
+use crate::secrets;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Where and how cargo is started for one side.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub struct BuildContext<'a> {
     pub extra_env: Vec<(String, String)>,
     /// Whether what compilers say is shown in colour.
     pub colour: bool,
+    /// Where the workspace is mirrored, for a lock file of ours.
+    pub mirror: Option<Arc<Mirror>>,
 }
 
 impl<'a> BuildContext<'a> {
@@ -43,13 +48,25 @@ impl<'a> BuildContext<'a> {
             configuration: Vec::new(),
             extra_env: Vec::new(),
             colour: false,
+            mirror: None,
         }
+    }
+
+    /// A text of cargo or the compiler with the user's own paths.
+    pub(super) fn outside_text(&self, text: &str) -> String {
+        self.mirror.as_ref().map_or_else(|| text.to_owned(), |mirror| mirror.outside_text(text))
     }
 
     /// Cargo with a subcommand, and everything of this context.
     pub(super) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = self.program(&cargo_program());
         command.arg(subcommand);
+        // Whoever builds runs build scripts and macros; the others may have to fetch.
+        if subcommand == "bench" {
+            secrets::withhold(&mut command);
+        } else {
+            secrets::withhold_from_fetching(&mut command);
+        }
         for file in &self.configuration {
             command.arg("--config").arg(file);
         }
@@ -67,7 +84,9 @@ impl<'a> BuildContext<'a> {
 
     /// The compiler that cargo would call.
     pub(crate) fn rustc(&self) -> Command {
-        self.program(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        let mut command = self.program(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        secrets::withhold(&mut command);
+        command
     }
 
     fn program(&self, program: &OsStr) -> Command {
@@ -160,6 +179,7 @@ pub fn resolve_toolchain(dir: &Path) -> Option<String> {
     }
     let mut command = Command::new("rustup");
     command.args(["show", "active-toolchain"]).current_dir(dir).stdin(Stdio::null());
+    secrets::withhold(&mut command);
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_whitespace().next().map(str::to_owned)

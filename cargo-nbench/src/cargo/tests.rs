@@ -2,8 +2,8 @@
 //! nothing but each other. It never reaches a registry.
 
 use super::{
-    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure, load,
-    matches, select,
+    BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure,
+    load_in, matches, select,
 };
 use crate::failure::Exit;
 use std::fs;
@@ -56,7 +56,7 @@ fn options() -> BuildOptions {
 
 /// `package/target` of what is to be built, or with the reason behind a colon.
 fn chosen(root: &Path, options: &BuildOptions) -> Vec<String> {
-    let workspace = load(root, options).unwrap();
+    let workspace = load_in(&BuildContext::new(root), options).unwrap();
     let selected = select(&workspace, options);
     selected
         .into_iter()
@@ -128,7 +128,7 @@ fn a_package_that_depends_on_its_own_release_is_told_from_it() {
     write(&root, "through/Cargo.toml", &format!("{through}mine = \"0.1\"\n"));
     let here = root.join("mine");
     let good = BuildOptions { benches: vec!["good".to_owned()], ..options() };
-    let workspace = load(&here, &good).unwrap();
+    let workspace = load_in(&BuildContext::new(&here), &good).unwrap();
     let selected = select(&workspace, &good);
     let [Selected::Bench(target)] = selected.as_slice() else { panic!("{selected:?}") };
     let context = BuildContext::new(&here);
@@ -143,7 +143,7 @@ fn builds_what_is_ours_and_tells_the_rest() {
     let root = directory.path().canonicalize().unwrap();
     write(&root, "mine/benches/needy.rs", "fn main() { missing() }\n");
     let options = BuildOptions { features: vec!["extra".to_owned()], ..options() };
-    let workspace = load(&root.join("mine"), &options).unwrap();
+    let workspace = load_in(&BuildContext::new(&root.join("mine")), &options).unwrap();
     let targets: Vec<_> = select(&workspace, &options)
         .into_iter()
         .filter_map(|selected| match selected {
@@ -198,7 +198,7 @@ fn builds_what_is_ours_and_tells_the_rest() {
 fn a_broken_manifest_is_a_build_failure() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), "Cargo.toml", "[package]\nname = 1\n");
-    let failure = load(directory.path(), &options()).unwrap_err();
+    let failure = load_in(&BuildContext::new(directory.path()), &options()).unwrap_err();
     assert_eq!(failure.exit, Exit::Build);
     assert!(failure.hint.is_some());
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::args::ListArgs;
-use crate::cargo::{KeptLock, load};
-use crate::commands::{build_selected, none_of, nothing_selected, tell_harnesses};
+use crate::cargo::load;
+use crate::commands::{ANOTHER_BUILDS, build_selected, none_of, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
 use crate::launch::Starter;
@@ -22,14 +22,11 @@ use crate::term::{Format, Term};
 pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
-    let options = build_options(&args.build);
-    let kept = KeptLock::of(here, options.manifest_path.as_deref());
-    let workspace = load(here, &options)?;
-    let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "@tree")?;
-    if let Some(kept) = kept {
-        kept.end();
-    }
+    let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
+    let (workspace, options) = (&tree.workspace, &tree.options);
+    let context = workspace.in_place(here, options);
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
+    tree.built();
     for line in built.remarks("@tree") {
         report::print(term, &line);
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::RunArgs;
-use crate::cargo::{KeptLock, load};
+use crate::cargo::load;
 use crate::commands::{
-    build_selected, describe_toolchain, exit_of, host_row, invocation, none_of, nothing_selected,
-    starter, tell_harnesses,
+    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, none_of,
+    nothing_selected, starter, tell_harnesses,
 };
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
@@ -33,17 +33,16 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(busy) = crate::busy::warning() {
         term.warn(&busy);
     }
-    let options = build_options(&args.build);
-    let kept = KeptLock::of(here, options.manifest_path.as_deref());
-    let workspace = load(here, &options)?;
+    let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
+    let (workspace, options) = (&tree.workspace, &tree.options);
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
     let mut settings = settings::load(&workspace.root, flags)?;
     if args.sequential_cases {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
-    let context = workspace.in_place(here, &options);
-    let built = build_selected(term, &workspace, &options, &context, "@tree")?;
+    let context = workspace.in_place(here, options);
+    let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
             crate::report::print(term, line);
@@ -51,10 +50,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.skipped, false));
     }
 
-    let toolchain = describe_toolchain(&context, &options, &workspace, &built.executables);
-    if let Some(kept) = kept {
-        kept.end();
-    }
+    let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
+    tree.built();
     let revision = measured_revision(here)?;
     let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);

@@ -68,7 +68,7 @@ pub fn toolchain(
         ("rustflags", rustflags()),
         ("configuration", configuration(context)),
         ("features", over(&features)),
-        ("cargo_lock", lock_file(&workspace.root)),
+        ("cargo_lock", lock_file(&workspace.lock_directory())),
         ("harness", over(&|executable| executable.harness.clone())),
     ]
     .map(|(name, fact)| (name.to_owned(), fact))

@@ -41,6 +41,11 @@ impl Origin {
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
+    /// Whether nobody on the way can read what is sent there.
+    pub(super) fn is_private(&self) -> bool {
+        self.scheme == "https" || self.is_loopback()
+    }
+
     /// The absolute address that a `Location` or `Link` value means, or `None`
     /// when it leads away from this origin or cannot be understood.
     pub(super) fn resolve(&self, target: &str) -> Option<String> {
@@ -147,6 +152,23 @@ mod tests {
             ("http://10.0.0.1", false),
         ] {
             assert_eq!(Origin::of(address).map(|o| o.is_loopback()), Some(expected), "{address}");
+        }
+    }
+
+    #[test]
+    fn only_encrypted_and_local_addresses_are_private() {
+        for (address, expected) in [
+            ("https://api.github.com", true),
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]", true),
+            ("http://LOCALHOST:3000/api/v3", true),
+            ("http://api.github.com", false),
+            ("http://10.0.0.1", false),
+            ("http://localhost.test", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://0.0.0.0", false),
+        ] {
+            assert_eq!(Origin::of(address).map(|o| o.is_private()), Some(expected), "{address}");
         }
     }
 

@@ -135,6 +135,13 @@ impl<'a> Client<'a> {
             Failure::new(Exit::Publish, "understand GITHUB_API_URL: it is no plain http address")
                 .hint("set GITHUB_API_URL to an address such as `https://api.github.com`")
         })?;
+        if !origin.is_private() {
+            return Err(Failure::new(
+                Exit::Publish,
+                "send the token: GITHUB_API_URL is an `http://` address, where anybody on the way reads it",
+            )
+            .hint("set GITHUB_API_URL to the `https://` address of the API"));
+        }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)

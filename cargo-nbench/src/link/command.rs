@@ -1,5 +1,6 @@
 //! Reads the link command that rustc prints and tells which linker it calls. It runs nothing.
 
+use crate::secrets;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,6 +49,7 @@ impl Call {
     /// The call with another file to make.
     pub(super) fn command(&self, output: &Path) -> Command {
         let mut command = Command::new(&self.program);
+        secrets::withhold(&mut command);
         for (name, value) in &self.env {
             match value {
                 Some(value) => command.env(name, value),

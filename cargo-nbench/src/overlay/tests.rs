@@ -3,7 +3,7 @@
 
 use super::{Overlay, Sources, generate, resolver};
 use crate::cargo::{
-    BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load,
+    BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
 };
 use std::fs;
@@ -62,7 +62,7 @@ fn targets(workspace: &Workspace) -> Vec<BenchTarget> {
 
 fn build(overlay: &Overlay, out: &Path) -> Vec<BuiltTarget> {
     let options = overlay.options(&options());
-    let generated = load(out, &options).unwrap();
+    let generated = load_in(&BuildContext::new(out), &options).unwrap();
     let context = BuildContext::new(out);
     build_each(&generated, &targets(&generated), &options, &context, &mut |_| {}, &|| false)
         .unwrap()
@@ -79,8 +79,8 @@ fn todays_benchmarks_measure_the_older_library() {
     let (old, new): (PathBuf, PathBuf) = (top.join("old"), top.join("new"));
     revision(&old, 1, false);
     revision(&new, 2, true);
-    let before = load(&old, &options()).unwrap();
-    let after = load(&new, &options()).unwrap();
+    let before = load_in(&BuildContext::new(&old), &options()).unwrap();
+    let after = load_in(&BuildContext::new(&new), &options()).unwrap();
     let targets = targets(&after);
     assert_eq!(targets.len(), 2);
     for (side, side_root, answers, recent_builds) in

@@ -5,6 +5,7 @@
 use super::{Repository, Revision};
 use crate::failure::{Exit, Failure};
 use crate::git::{Git, path_from_bytes};
+use crate::private;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -21,7 +22,7 @@ impl Repository {
     /// changes of its own, which a snapshot cannot carry.
     pub fn working_tree(&self) -> Result<Revision, Failure> {
         self.refuse_dirty_submodules()?;
-        let directory = tempfile::tempdir().map_err(|error| {
+        let directory = private::directory("nbench").map_err(|error| {
             Failure::new(Exit::Usage, format!("cannot make a temporary directory: {error}"))
                 .hint("point TMPDIR at a directory that can be written to")
         })?;

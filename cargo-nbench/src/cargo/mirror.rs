@@ -1,0 +1,298 @@
+//! A mirror of a workspace: a directory of links to its files in which cargo finds, and writes, a lock
+//! file of ours instead of the user's. It knows where things lie, and not why cargo would write the file.
+//!
+//! Cargo always writes the lock file beside the manifest of the workspace. Whatever is done afterwards to
+//! put it back is not done by a process that was killed, so the user's file is never given to cargo. Not
+//! a copy but links, because a tree may be large, and what a benchmark reads must be what the user has.
+//! Paths are mirrored from the root of the file system, so that `..` in a manifest, which cargo follows
+//! without asking the file system, leads to the same places.
+
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::symlink;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const MANIFEST: &str = "Cargo.toml";
+const LOCK: &str = "Cargo.lock";
+
+/// How often a process that waits for another one looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A mirror that is in use by this process.
+#[derive(Debug)]
+pub struct Mirror {
+    /// Where `/` is mirrored.
+    base: PathBuf,
+    /// The user's workspace.
+    root: PathBuf,
+    /// Lock file that is worth another use, for the user's lock file as it is now.
+    kept: PathBuf,
+    /// Held while the mirror is written or built from; two builds would share its lock file.
+    held: Mutex<Option<File>>,
+}
+
+/// A workspace to be mirrored.
+#[derive(Debug)]
+pub(super) struct Original<'o> {
+    /// The directory of its manifest and lock file.
+    pub(super) root: &'o Path,
+    /// Manifests of its members.
+    pub(super) members: &'o [PathBuf],
+    /// The directory that takes the mirror.
+    pub(super) place: &'o Path,
+}
+
+impl Mirror {
+    /// Makes the mirror, or brings it up to date. While another process uses it, `on_wait` is called
+    /// and the other one waited for.
+    pub(super) fn of(original: &Original<'_>, on_wait: &mut dyn FnMut()) -> Result<Self, Failure> {
+        let Original { root, place, .. } = *original;
+        let base = place.join("tree");
+        let place_of_it = base.display().to_string();
+        let locks = place.join("locks");
+        let unusable = |error: io::Error| {
+            Failure::new(
+                Exit::Build,
+                format!("cannot mirror the workspace in `{place_of_it}`: {error}"),
+            )
+            .hint(
+                "the mirror keeps your `Cargo.lock` as it is: `cargo generate-lockfile` makes it \
+                 needless for most suites, `--target-dir` moves it",
+            )
+        };
+        fs::create_dir_all(&base).and_then(|()| fs::create_dir_all(&locks)).map_err(unusable)?;
+        let held = hold(&place.join("tree.lock"), on_wait, &unusable)?;
+        let text = match fs::read(root.join(LOCK)) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(unusable(error)),
+        };
+        let kept = locks.join(text.as_ref().map_or("none".to_owned(), |text| digest(text)));
+        let mirror = Self { base, root: root.to_owned(), kept, held: Mutex::new(Some(held)) };
+        mirror.link(&top(root, original.members)).map_err(unusable)?;
+        mirror.write_lock(text).map_err(unusable)?;
+        Ok(mirror)
+    }
+
+    /// Where a path of the user's is mirrored.
+    pub(super) fn inside(&self, path: &Path) -> PathBuf {
+        self.base.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// What a path of the mirror stands for.
+    pub(super) fn outside(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.base)
+            .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))
+    }
+
+    /// A text of cargo or the compiler with the user's own paths.
+    pub(super) fn outside_text(&self, text: &str) -> String {
+        text.replace(&self.base.display().to_string(), "")
+    }
+
+    /// The lock file that cargo uses.
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.inside(&self.root).join(LOCK)
+    }
+
+    /// Ends with a lock file that something was built from: it is kept for the next time, and others
+    /// may use the mirror.
+    pub(super) fn keep(&self) {
+        // Without it the next build resolves anew, which is what happened now.
+        let draft = self.kept.with_extension("draft");
+        let _ = fs::copy(self.lock_file(), &draft).and_then(|_| fs::rename(&draft, &self.kept));
+        for other in fs::read_dir(self.kept.parent().unwrap_or(&self.kept)).into_iter().flatten() {
+            if let Ok(other) = other
+                && other.path() != self.kept
+            {
+                let _ = fs::remove_file(other.path());
+            }
+        }
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn write_lock(&self, text: Option<Vec<u8>>) -> io::Result<()> {
+        let file = self.lock_file();
+        match fs::read(&self.kept).ok().or(text) {
+            Some(text) => fs::write(file, text),
+            None => match fs::remove_file(file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Directories from `top` down to the root become directories of links to all that lies in them.
+    fn link(&self, top: &Path) -> io::Result<()> {
+        let mut directory = Some(self.root.as_path());
+        let mut below: Option<&Path> = None;
+        while let Some(real) = directory.filter(|directory| directory.starts_with(top)) {
+            let copy = self.inside(real);
+            // An ancestor that was a link when less was mirrored.
+            for ancestor in copy.ancestors().take_while(|a| a.starts_with(&self.base)) {
+                if ancestor.is_symlink() {
+                    fs::remove_file(ancestor)?;
+                }
+            }
+            fs::create_dir_all(&copy)?;
+            self.link_entries(real, &copy, below)?;
+            below = Some(real);
+            directory = real.parent();
+        }
+        Ok(())
+    }
+
+    fn link_entries(&self, real: &Path, copy: &Path, below: Option<&Path>) -> io::Result<()> {
+        let mut names = BTreeSet::new();
+        for entry in fs::read_dir(real)? {
+            let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
+            // The mirror must not hold itself, and git must not take it for a working tree.
+            let is_ours = real == self.root && name == LOCK;
+            if Some(path.as_path()) == below
+                || self.base.starts_with(&path)
+                || name == ".git"
+                || is_ours
+            {
+                continue;
+            }
+            let link = copy.join(&name);
+            names.insert(name);
+            if fs::read_link(&link).is_ok_and(|target| target == path) {
+                continue;
+            }
+            remove(&link)?;
+            symlink(&path, &link)?;
+        }
+        for entry in fs::read_dir(copy)? {
+            let entry = entry?;
+            // Only links are ours; a build script may have made files beside its manifest.
+            if entry.path().is_symlink() && !names.contains(&entry.file_name()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if held.is_some() {
+            // A failure may be the fault of what was resolved.
+            let _ = fs::remove_file(&self.kept);
+        }
+    }
+}
+
+/// Whatever is in the way of a link, in a directory of ours.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the mirror for this process. The system gives it back however the process ends.
+fn hold(
+    path: &Path,
+    on_wait: &mut dyn FnMut(),
+    unusable: &dyn Fn(io::Error) -> Failure,
+) -> Result<File, Failure> {
+    let file = File::create(path).map_err(unusable)?;
+    let mut has_told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+            Err(TryLockError::WouldBlock) if interrupt::requested() => {
+                return Err(Failure::new(
+                    Exit::Interrupted,
+                    "interrupted while another process builds the workspace",
+                ));
+            }
+            Err(TryLockError::WouldBlock) => {
+                if !std::mem::replace(&mut has_told, true) {
+                    on_wait();
+                }
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+}
+
+fn digest(text: &[u8]) -> String {
+    Sha256::digest(text).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The directory below which all lies that `..` in manifests leads to: that of the repository, or
+/// one above it.
+fn top(root: &Path, members: &[PathBuf]) -> PathBuf {
+    let repository = root.ancestors().find(|directory| directory.join(".git").exists());
+    let mut top = repository.unwrap_or(root).to_owned();
+    let mut manifests: Vec<PathBuf> = members.to_vec();
+    manifests.push(root.join(MANIFEST));
+    let mut seen = BTreeSet::new();
+    while let Some(manifest) = manifests.pop() {
+        let Some(directory) = manifest.parent() else { continue };
+        if !seen.insert(manifest.clone()) {
+            continue;
+        }
+        while !directory.starts_with(&top) {
+            let Some(parent) = top.parent() else { break };
+            top = parent.to_owned();
+        }
+        let table = fs::read_to_string(&manifest).ok().and_then(|text| text.parse().ok());
+        let mut paths = Vec::new();
+        relative_paths(&toml::Value::Table(table.unwrap_or_default()), &mut paths);
+        for path in paths.iter().filter(|path| path.starts_with("..")) {
+            let path = normalised(&directory.join(path));
+            // The other package's workspace may name more.
+            if !path.starts_with(root) {
+                manifests.extend(path.ancestors().map(|a| a.join(MANIFEST)).filter(|m| m.exists()));
+            }
+        }
+    }
+    top
+}
+
+/// Every `path` below a table of a manifest, be it of a dependency, a patch or a target.
+fn relative_paths(value: &toml::Value, found: &mut Vec<PathBuf>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value.as_str() {
+                    Some(path) if key == "path" => found.push(PathBuf::from(path)),
+                    _ => relative_paths(value, found),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter().for_each(|v| relative_paths(v, found)),
+        _ => {}
+    }
+}
+
+/// A path as cargo reads it: `..` goes up by name, whatever links there are.
+fn normalised(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests;
