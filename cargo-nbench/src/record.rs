@@ -8,7 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use nbench::Throughput;
 use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, Verdict};
+use nbench_engine::{
+    Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, StopReason, Verdict,
+};
 use nbench_store::{
     Benchmark, BenchmarkId, ComparisonId, ComparisonLaunch, ComparisonResult, ComparisonRow,
     MeasurementId, MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun,
@@ -394,6 +396,8 @@ pub fn comparison_line(
             Some(p) => notes.push(format!(
                 "by itself it would be called, beside all comparisons of this run it is not (adjusted p = {p:.2}); `--filter` asks about it alone"
             )),
+            // Who interrupted it knows why there is no verdict.
+            None if trial.decide() == Decision::Done(StopReason::Interrupted) => {}
             None => notes.extend(advice(&judgement, trial)),
         }
     }

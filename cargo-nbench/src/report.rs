@@ -343,7 +343,7 @@ mod tests {
             launch_changes: vec![0.02, 0.02, 0.02, 0.04, -0.04],
             ..Comparison::default()
         };
-        let expected = "-3.9 % ▃···················|····[····█····]····▃ +4.1 %";
+        let expected = "-4.0 % ▃···················|····[····█···]····▃· +4.2 %";
         assert_eq!(strip(&c).unwrap(), expected);
         assert_eq!(strip(&Comparison { low: None, ..c.clone() }), None);
         // No time shrinks by more than all of it, however much longer another one gets.

@@ -16,7 +16,7 @@ use crate::page::Page;
 use crate::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
 };
-use crate::report;
+use crate::report::{self, Brief};
 use crate::revision::Revision;
 use crate::term::Term;
 
@@ -36,6 +36,8 @@ pub struct Ended {
     pub comparisons: Vec<Comparison>,
     /// The first trouble with the store.
     pub trouble: Option<Failure>,
+    /// Whether that was told when the run began.
+    pub trouble_is_told: bool,
     /// The page, where one was asked for.
     pub page: Option<Page>,
 }
@@ -54,6 +56,9 @@ pub struct Session<'t> {
     pub page: Option<Page>,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
+    /// What the end repeats.
+    brief: Brief,
+    trouble_is_told: bool,
     comparisons: Vec<Comparison>,
     /// Whether contenders are compared with each other too.
     pub all_pairs: bool,
@@ -65,9 +70,11 @@ pub struct Session<'t> {
 impl<'t> Session<'t> {
     /// A session that has said nothing yet.
     pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
-        let session = Session {
+        let mut session = Session {
             term,
             recorder,
+            brief: Brief::new(sides.revisions.len()),
+            trouble_is_told: false,
             sides,
             summary: Summary::default(),
             page: None,
@@ -79,14 +86,19 @@ impl<'t> Session<'t> {
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
             session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
+            if let Some(hint) = &trouble.hint {
+                session.term.hint(hint);
+            }
+            session.trouble_is_told = true;
         }
         session
     }
 
     /// Prints and counts a line; lines without a table are kept for the store.
     pub fn say(&mut self, line: Line) {
-        report::print(self.term, &line);
+        self.brief.say(self.term, &line);
         self.summary.count(&line);
+        self.term.tell_progress(&so_far(&self.summary));
         if let Some(page) = &mut self.page {
             page.hear(&line);
         }
@@ -193,6 +205,7 @@ impl<'t> Session<'t> {
         });
         self.summary.geometric_means = self.geometric_means();
         let line = Line::Summary(self.summary.clone());
+        self.brief.end(self.term);
         report::print(self.term, &line);
         if let Some(page) = &mut self.page {
             page.hear(&line);
@@ -201,6 +214,7 @@ impl<'t> Session<'t> {
             summary: self.summary,
             comparisons: self.comparisons,
             trouble: self.recorder.trouble().cloned(),
+            trouble_is_told: self.trouble_is_told,
             page: self.page,
         }
     }
@@ -245,7 +259,7 @@ impl<'t> Session<'t> {
                     record::between_line(&key, trial, (first, second), reference, contender);
                 task.layout.annotate(&mut line, second);
                 // Neither counted nor gated: the summary is about the reference.
-                report::print(self.term, &Line::Comparison(Box::new(line)));
+                self.brief.say(self.term, &Line::Comparison(Box::new(line)));
             }
         }
     }
@@ -357,6 +371,14 @@ impl<'t> Session<'t> {
             self.say(Line::Measurement(line));
         }
     }
+}
+
+/// What a run found so far, as far as somebody who waits wants to know.
+fn so_far(summary: &Summary) -> String {
+    let counts =
+        [(summary.failed, "failed"), (summary.slower, "slower"), (summary.faster, "faster")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the subjects of a task are cases of one side.

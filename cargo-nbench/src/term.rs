@@ -226,8 +226,7 @@ impl Term {
         }
         self.progress = Some((Progress::new(what), Instant::now()));
         self.bar = self.err_is_terminal.then(|| {
-            let bar =
-                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
                 bar.set_style(style);
             }
@@ -261,9 +260,9 @@ impl Term {
     }
 
     /// Ends what [`Term::start_building`] began, and says in a log how long it took.
-    pub fn end_building(&mut self) {
+    pub fn end_building(&mut self, built: bool) {
         self.end_progress();
-        if let Some(began) = self.building.take() {
+        if let Some(began) = self.building.take().filter(|_| built) {
             self.note(&format!("built in {}", time(began.elapsed())));
         }
     }

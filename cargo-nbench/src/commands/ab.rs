@@ -208,7 +208,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let mut ended = session.end(interrupt::requested());
-    if let Some(trouble) = &ended.trouble {
+    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
     let page = ended.page.take().zip(args.html.as_ref());

@@ -135,7 +135,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let ended = session.end(interrupt::requested());
-    if let Some(trouble) = &ended.trouble {
+    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
     Ok(exit_of(&ended, GatePolicy::Report, false, term))
