@@ -50,6 +50,8 @@ pub struct Term {
     progress: Option<(Progress, Instant)>,
     /// When the build began that is told of in a log.
     building: Option<Instant>,
+    /// Which of how many builds is next, where there are several.
+    next_build: Option<(usize, usize)>,
     /// What `CARGO_TERM_COLOR` says of colours of cargo and compilers, unless `--color` says it.
     compilers: Option<bool>,
 }
@@ -77,6 +79,7 @@ impl Term {
             bar: None,
             progress: None,
             building: None,
+            next_build: None,
             compilers: match std::env::var("CARGO_TERM_COLOR").as_deref() {
                 Ok("always") => Some(true),
                 Ok("never") => Some(false),
@@ -99,6 +102,7 @@ impl Term {
             bar: None,
             progress: None,
             building: None,
+            next_build: None,
             compilers: None,
         }
     }
@@ -250,11 +254,19 @@ impl Term {
         self.bar = Some(bar);
     }
 
+    /// Says which of how many builds comes next.
+    pub fn number_build(&mut self, number: usize, of: usize) {
+        self.next_build = Some((number, of)).filter(|(_, of)| *of > 1);
+    }
+
     /// Shows that something is built, in a log too: it may take minutes.
     pub fn start_building(&mut self, what: &str) {
-        self.start_waiting(what);
+        let number = self.next_build.take();
+        let number = number.map_or(String::new(), |(number, of)| format!(" ({number} of {of})"));
+        let what = format!("{what}{number}");
+        self.start_waiting(&what);
         if !self.err_is_terminal {
-            self.note(what);
+            self.note(&what);
             self.building = Some(Instant::now());
         }
     }
