@@ -25,8 +25,12 @@ mod page;
 mod refusal;
 #[path = "e2e/results.rs"]
 mod results;
+#[path = "e2e/secrets.rs"]
+mod secrets;
 #[path = "e2e/stored.rs"]
 mod stored;
+#[path = "e2e/workflows.rs"]
+mod workflows;
 
 /// A comparison that says as much as one early look can.
 const AB: [&str; 5] = ["ab", "--preset", "quick", "--format", "json"];

@@ -291,6 +291,10 @@ pub struct AbArgs {
     /// Measure even if both sides are the same code.
     #[arg(long)]
     pub force: bool,
+    /// Build each revision with the toolchain that its rust-toolchain.toml asks for, instead of all
+    /// with that of this directory; they must be installed.
+    #[arg(long)]
+    pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
     /// inconclusive or missing (`closed`); `report` only reports [default: report].
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,

@@ -10,6 +10,7 @@ mod in_place;
 mod marker;
 mod mirror;
 mod reach;
+mod sources;
 mod stand_in;
 
 pub(crate) use build::names_harness;
@@ -22,6 +23,8 @@ pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 
 pub use environment::maybe_answer;
 pub use in_place::{InPlace, load};
+pub use sources::Sources;
+pub(crate) use sources::normal;
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};

@@ -1,22 +1,26 @@
 //! Checkouts that revisions are built in: numbered slots in the user's cache
-//! directory, each a git worktree with a target directory of its own. It must
-//! not know what is built there or why, and leaves no trace in the repository.
+//! directory, each a git repository of its own with a target directory. It must
+//! not know what is built there or why, and writes nothing to the user's repository.
 
-mod admin;
 mod disk;
+mod generated;
 mod lock;
+mod private;
 mod seed;
+mod share;
 mod submodule;
 mod tree;
 
-pub use disk::{STAND_INS, cache_root, clean};
+pub use disk::clean;
 pub use seed::{seed_lock_files, seed_target};
+pub use share::paths as shared_paths;
 
+use crate::cache;
 use crate::failure::{Exit, Failure};
 use crate::revision::{Repository, Revision};
 use lock::Lock;
+use private::Source;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -37,16 +41,24 @@ struct Meta {
     used: u64,
     /// Bytes on disk when it was last put aside.
     size: u64,
-    /// The git directory that the worktree belongs to.
+    /// The git directory of the repository whose revisions are checked out here.
     common: PathBuf,
+    /// Where in the repository the workspace lies that was built here.
+    workspace: PathBuf,
+    /// Links in the checkout that lead to the user's tree.
+    links: Vec<PathBuf>,
 }
 
 impl Meta {
+    /// What is known of the slot; nothing is when this directory is none of ours.
+    fn known(slot: &Path) -> Option<Self> {
+        let bytes = fs::read(slot.join("meta.json")).ok()?;
+        let meta: Self = serde_json::from_slice(&bytes).ok()?;
+        meta.common.is_absolute().then_some(meta)
+    }
+
     fn read(slot: &Path) -> Self {
-        fs::read(slot.join("meta.json"))
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        Self::known(slot).unwrap_or_default()
     }
 
     /// Written to the side and renamed, so that a killed run leaves the old
@@ -58,33 +70,49 @@ impl Meta {
         let partial = slot.join("meta.json.partial");
         fs::write(&partial, text)
             .and_then(|()| fs::rename(&partial, slot.join("meta.json")))
-            .map_err(|error| cache_failure("write", slot, &error))
+            .map_err(|error| cache::failure("write", slot, &error))
     }
 
-    fn holds(&self, revision: &Revision, flags: &str) -> bool {
-        self.tree.as_deref() == Some(&revision.tree) && self.flags == flags
+    fn holds(&self, revision: &Revision, wanted: &Wanted<'_>) -> bool {
+        self.tree.as_deref() == Some(&revision.tree) && self.fits(wanted)
     }
+
+    fn fits(&self, wanted: &Wanted<'_>) -> bool {
+        self.flags == wanted.flags && self.workspace == wanted.workspace
+    }
+}
+
+/// What decides, beside the sources, what is built in a checkout.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'w> {
+    /// Digest of flags, toolchain and settings.
+    pub flags: &'w str,
+    /// Where in the repository the workspace lies. Packages of two workspaces may have one name, and
+    /// cargo would confuse them in one target directory.
+    pub workspace: &'w Path,
+    /// Inputs that git does not carry, relative to the root of the repository.
+    pub share: &'w [PathBuf],
 }
 
 /// The checkouts of one repository.
 pub struct Slots {
     directory: PathBuf,
     common: PathBuf,
+    source: Source,
     /// The user's working tree, which has submodules and an ignored lock file.
     user: PathBuf,
 }
 
 impl Slots {
-    /// The checkouts of `repository` in the user's cache directory. Puts aside
-    /// what a killed run left in the repository, and deletes the checkouts
-    /// that were not used for longest while all of them exceed the size limit.
+    /// The checkouts of `repository` in the user's cache directory. Deletes the checkouts that were
+    /// not used for longest while all of them exceed the size limit.
     ///
     /// # Errors
     ///
     /// A usage failure for impossible settings, a host failure when the cache
     /// directory cannot be written to.
     pub fn open(repository: &Repository) -> Result<Self, Failure> {
-        Self::open_in(repository, &cache_root()?, disk::size_limit()?)
+        Self::open_in(repository, &cache::path()?, cache::size_limit()?)
     }
 
     /// Like [`Slots::open`] with the cache directory and its limit in bytes.
@@ -93,34 +121,23 @@ impl Slots {
     ///
     /// As for [`Slots::open`].
     pub fn open_in(repository: &Repository, cache: &Path, limit: u64) -> Result<Self, Failure> {
-        fs::create_dir_all(cache).map_err(|error| cache_failure("create", cache, &error))?;
-        let cache =
-            cache.canonicalize().map_err(|error| cache_failure("resolve", cache, &error))?;
-        if cache.starts_with(repository.root()) {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("the cache directory `{}` lies inside the repository", cache.display()),
-            )
-            .hint("cargo would take it for a part of the workspace; set NBENCH_CACHE_DIR to a directory elsewhere"));
-        }
-        disk::mark_as_cache(&cache);
-        let directory = cache.join(directory_name(repository.common_dir()));
+        let cache = cache::open(cache, &[repository.root(), repository.common_dir()])?;
+        let directory = cache.join(cache::repository_name(repository.common_dir()));
         fs::create_dir_all(&directory)
-            .map_err(|error| cache_failure("create", &directory, &error))?;
+            .map_err(|error| cache::failure("create", &directory, &error))?;
+        if !cache::is_directory(&directory) {
+            let error = std::io::Error::other("it is a link");
+            return Err(cache::failure("use", &directory, &error));
+        }
+        let source = Source::read(repository.common_dir(), Some(repository.objects()?))?;
         let slots = Self {
             directory,
             common: repository.common_dir().to_owned(),
+            source,
             user: repository.root().to_owned(),
         };
-        slots.recover();
         disk::evict(&cache, limit);
         Ok(slots)
-    }
-
-    /// Puts aside the worktrees of runs that ended without doing so, and
-    /// returns how many there were. Those of running processes are left alone.
-    pub fn recover(&self) -> usize {
-        admin::recover(&self.common)
     }
 
     /// A checkout of `revision` for this process alone, until it is dropped.
@@ -129,8 +146,8 @@ impl Slots {
     ///
     /// A host failure when every slot is in use or the disk is not writable; a
     /// usage failure when git cannot check the revision out.
-    pub fn acquire(&self, revision: &Revision, flags: &str) -> Result<Slot, Failure> {
-        let mut slots = self.acquire_all(&[revision], flags)?;
+    pub fn acquire(&self, revision: &Revision, wanted: Wanted<'_>) -> Result<Slot, Failure> {
+        let mut slots = self.acquire_all(&[revision], wanted)?;
         slots.pop().ok_or_else(exhausted)
     }
 
@@ -141,30 +158,43 @@ impl Slots {
     /// # Errors
     ///
     /// As for [`Slots::acquire`].
-    pub fn acquire_all(&self, revisions: &[&Revision], flags: &str) -> Result<Vec<Slot>, Failure> {
+    pub fn acquire_all(
+        &self,
+        revisions: &[&Revision],
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<Slot>, Failure> {
+        let wanted = &wanted;
         let mut existing: Vec<(usize, Meta)> = (0..SLOTS)
-            .filter(|number| self.path(*number).is_dir())
+            .filter(|number| self.is_usable(*number))
             .map(|number| (number, Meta::read(&self.path(number))))
             .collect();
-        // Artifacts of other flags are of no use: those slots go last.
-        existing.sort_by_key(|(_, meta)| (meta.flags != flags, meta.used));
+        // Artifacts of other flags are of no use, and those of another workspace are deleted: such
+        // slots go last, the latter behind new ones.
+        existing.sort_by_key(|(_, meta)| (!meta.fits(wanted), meta.used));
         let mut taken: Vec<Option<(usize, Lock)>> = Vec::new();
         for revision in revisions {
             let found = existing.iter().find_map(|(number, meta)| {
-                let lock = meta.holds(revision, flags).then(|| self.lock(*number)).flatten()?;
+                let lock = meta.holds(revision, wanted).then(|| self.lock(*number)).flatten()?;
                 // Someone may have used it between reading and locking.
-                Meta::read(&self.path(*number)).holds(revision, flags).then_some((*number, lock))
+                Meta::read(&self.path(*number)).holds(revision, wanted).then_some((*number, lock))
             });
             taken.push(found);
         }
-        let fresh = (0..SLOTS).filter(|number| !self.path(*number).is_dir());
-        let order: Vec<usize> = existing.iter().map(|(number, _)| *number).chain(fresh).collect();
+        let fresh = (0..SLOTS).filter(|number| self.path(*number).symlink_metadata().is_err());
+        let (near, far): (Vec<_>, Vec<_>) =
+            existing.iter().partition(|(_, meta)| meta.workspace == wanted.workspace);
+        let order: Vec<usize> = near
+            .iter()
+            .map(|(number, _)| *number)
+            .chain(fresh)
+            .chain(far.iter().map(|(number, _)| *number))
+            .collect();
         let mut slots = Vec::new();
         for (revision, slot) in revisions.iter().zip(taken) {
             let found = slot
                 .or_else(|| order.iter().find_map(|number| Some((*number, self.lock(*number)?))));
             let (number, lock) = found.ok_or_else(exhausted)?;
-            slots.push(self.fill(number, lock, revision, flags)?);
+            slots.push(self.fill(number, lock, revision, wanted)?);
         }
         Ok(slots)
     }
@@ -174,49 +204,60 @@ impl Slots {
         number: usize,
         lock: Lock,
         revision: &Revision,
-        flags: &str,
+        wanted: &Wanted<'_>,
     ) -> Result<Slot, Failure> {
         let directory = self.path(number);
         fs::create_dir_all(&directory)
-            .map_err(|error| cache_failure("create", &directory, &error))?;
+            .map_err(|error| cache::failure("create", &directory, &error))?;
+        let (target, tree) = (directory.join("target"), directory.join("tree"));
         let mut meta = Meta::read(&directory);
-        let reused = meta.holds(revision, flags);
-        let changed_flags = meta.flags != flags;
+        let reused = meta.holds(revision, wanted);
+        let same = meta.tree.as_deref() == Some(&revision.tree);
+        if meta.workspace != wanted.workspace {
+            tree::remove(&target)?;
+        }
         meta.tree = None;
         meta.common.clone_from(&self.common);
         meta.used = now();
-        if changed_flags {
-            flags.clone_into(&mut meta.flags);
-        }
+        wanted.flags.clone_into(&mut meta.flags);
+        wanted.workspace.clone_into(&mut meta.workspace);
         meta.write(&directory)?;
-        let tree = directory.join(admin::worktree_name(&directory));
-        // From here on dropping the slot puts the worktree aside, even when
-        // git fails half-way.
-        let mut slot = Slot {
-            target: directory.join("target"),
-            directory,
-            tree,
-            common: self.common.clone(),
-            meta,
-            reused,
-            lock,
-        };
-        tree::populate(&slot.directory, &slot.tree, &self.common, &self.user, &revision.commit)?;
+        share::unlink(&tree, &meta.links, if same { wanted.share } else { &[] })?;
+        let origin = tree::Origin { source: &self.source, user: &self.user, links: wanted.share };
+        // From here on dropping the slot notes its size, even when git fails half-way.
+        let mut slot = Slot { target, directory, tree, meta, reused, lock };
+        if tree::populate(&slot.tree, origin, &revision.commit, same)? && slot.target.is_dir() {
+            generated::forget_build_scripts(&slot.target, &tree::packages(&slot.tree)?);
+        }
+        slot.meta.links = wanted.share.to_vec();
+        slot.meta.write(&slot.directory)?;
+        share::link(&slot.tree, &self.user, wanted.share)?;
         slot.meta.tree = Some(revision.tree.clone());
         slot.meta.commit = Some(revision.commit.clone());
         slot.meta.write(&slot.directory)?;
         Ok(slot)
     }
 
-    /// All names have the same length, because paths may end up in what is
-    /// built, and nothing but the sources should differ between two sides.
+    /// Whether there is a slot of ours, or what a killed run left of one.
+    fn is_usable(&self, number: usize) -> bool {
+        let slot = self.path(number);
+        let is_empty = || fs::read_dir(&slot).is_ok_and(|mut entries| entries.next().is_none());
+        cache::is_directory(&slot) && (slot.join("meta.json").is_file() || is_empty())
+    }
+
     fn path(&self, number: usize) -> PathBuf {
-        self.directory.join(format!("slot-{number:02}"))
+        slot_path(&self.directory, number)
     }
 
     fn lock(&self, number: usize) -> Option<Lock> {
         Lock::try_new(&lock::beside(&self.path(number)))
     }
+}
+
+/// All names have the same length, because paths may end up in what is
+/// built, and nothing but the sources should differ between two sides.
+fn slot_path(repository: &Path, number: usize) -> PathBuf {
+    repository.join(format!("slot-{number:02}"))
 }
 
 /// One checkout and its target directory, held until dropped.
@@ -225,14 +266,13 @@ pub struct Slot {
     directory: PathBuf,
     tree: PathBuf,
     target: PathBuf,
-    common: PathBuf,
     meta: Meta,
     reused: bool,
     lock: Lock,
 }
 
 impl Slot {
-    /// The root of the checkout: a real git worktree while the slot is held.
+    /// The root of the checkout, a git repository of its own.
     pub fn tree(&self) -> &Path {
         &self.tree
     }
@@ -266,24 +306,11 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // What cannot be put aside now is put aside by the next run.
-        let _ = admin::park(&self.directory, &self.tree, &self.common);
         self.meta.used = now();
         self.meta.size = disk::size(&self.directory);
         let _ = self.meta.write(&self.directory);
         self.lock.release();
     }
-}
-
-/// Sixteen hexadecimal digits that stand for one repository.
-fn directory_name(common: &Path) -> String {
-    digest(common.as_os_str().as_encoded_bytes())
-}
-
-/// The first sixteen hexadecimal digits of SHA-256.
-fn digest(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn now() -> u64 {
@@ -294,11 +321,6 @@ fn now() -> u64 {
 fn exhausted() -> Failure {
     Failure::new(Exit::Host, format!("all {SLOTS} checkouts of this repository are in use"))
         .hint("wait for the other runs to finish")
-}
-
-fn cache_failure(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Host, format!("cannot {verb} `{}`: {error}", path.display()))
-        .hint("`cargo nbench clean` frees space; NBENCH_CACHE_DIR names another directory")
 }
 
 #[cfg(test)]

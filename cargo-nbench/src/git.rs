@@ -5,8 +5,9 @@
 use crate::failure::{Exit, Failure};
 use crate::secrets;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The variables that bind git to one repository. A hook or an alias that
 /// started us has set some of them, and they would redirect every command.
@@ -42,6 +43,10 @@ const SETTINGS: &[&str] = &[
     "advice.detachedHead=false",
     "gc.auto=0",
     "maintenance.auto=false",
+    // Submodules are filled by us, from what is on disk.
+    "submodule.recurse=false",
+    "status.submoduleSummary=false",
+    "i18n.logOutputEncoding=UTF-8",
 ];
 
 /// A way to call git in one directory.
@@ -97,22 +102,59 @@ impl Git {
     /// A usage failure with git's own message when git is missing or exits
     /// with anything but zero.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, Failure> {
+        self.run_with(arguments, &[])
+    }
+
+    /// Like [`Git::run`] with text on the standard input.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(
+        &self,
+        arguments: &[S],
+        input: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
         let shown = shown(arguments);
-        let output = self.command().args(arguments).output().map_err(|error| {
-            Failure::new(Exit::Usage, format!("cannot start `git {shown}`: {error}"))
-                .hint("install git and make sure that it is on the PATH")
-        })?;
+        let output = self.output(arguments, input).map_err(|error| not_started(&shown, &error))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let message = if message.is_empty() { output.status.to_string() } else { message };
-        Err(Failure::new(Exit::Usage, format!("`git {shown}` failed: {message}")))
+        let failure = Failure::new(Exit::Usage, format!("`git {shown}` failed: {message}"));
+        Err(match trust_command(&message) {
+            Some(command) => failure.hint(trust_hint(&command)),
+            None => failure,
+        })
+    }
+
+    /// Runs git and returns whatever it says.
+    ///
+    /// # Errors
+    ///
+    /// That of the operating system when git cannot be started.
+    pub(crate) fn output<S: AsRef<OsStr>>(
+        &self,
+        arguments: &[S],
+        input: &[u8],
+    ) -> io::Result<Output> {
+        if input.is_empty() {
+            return self.command().args(arguments).output();
+        }
+        // A file rather than a pipe: git may answer before it has read everything.
+        let mut file = tempfile::tempfile()?;
+        file.write_all(input)?;
+        file.rewind()?;
+        self.command().args(arguments).stdin(file).output()
     }
 
     /// Like [`Git::run`] for output of one line of text.
     pub(crate) fn line<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<String, Failure> {
         Ok(String::from_utf8_lossy(&self.run(arguments)?).trim().to_owned())
+    }
+
+    /// Like [`Git::run`] for output that is one path.
+    pub(crate) fn path<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<PathBuf, Failure> {
+        let output = self.run(arguments)?;
+        let line = output.strip_suffix(b"\n").unwrap_or(&output);
+        Ok(self.dir.join(path_from_bytes(line)))
     }
 
     /// Like [`Git::run`] for a list of paths that end in NUL bytes.
@@ -126,9 +168,40 @@ impl Git {
     }
 }
 
+/// The failure of a git that is not there.
+pub(crate) fn not_started(shown: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Usage, format!("cannot start `git {shown}`: {error}"))
+        .hint("install git and make sure that it is on the PATH")
+}
+
+/// The command that git names when it refuses the repository of another owner.
+pub(crate) fn trust_command(message: &str) -> Option<String> {
+    let line = message.lines().map(str::trim).find(|line| line.contains("--add safe.directory"))?;
+    line.starts_with("git config").then(|| line.to_owned())
+}
+
+/// What to do about a repository of another owner. Whom to trust is for the user to say, not for us.
+pub(crate) fn trust_hint(command: &str) -> String {
+    format!("git refuses it because another user owns it; if you trust its content: `{command}`")
+}
+
 fn shown<S: AsRef<OsStr>>(arguments: &[S]) -> String {
     let words: Vec<_> = arguments.iter().map(|a| a.as_ref().to_string_lossy()).collect();
     words.join(" ")
+}
+
+/// A path in double quotes as git reads it in lists of paths and in its settings.
+pub(crate) fn quoted(path: &Path) -> OsString {
+    let mut bytes = vec![b'"'];
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'"' | b'\\' => bytes.extend([b'\\', *byte]),
+            b'\n' => bytes.extend(*b"\\n"),
+            other => bytes.push(*other),
+        }
+    }
+    bytes.push(b'"');
+    path_from_bytes(&bytes).into_os_string()
 }
 
 /// A path as git writes it, which on Unix need not be UTF-8.

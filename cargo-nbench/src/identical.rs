@@ -1,5 +1,15 @@
 //! Decides without measuring that two executables are the same code and that
 //! nothing they could read differs. In doubt it says no: then it is measured.
+//!
+//! A changed file is no input when both hold: by its name it is a source, a
+//! manifest, a document, a licence or a setting of tools outside the folders
+//! of data, and nothing in the code behind the benchmark may read it under
+//! that name ([`inputs`]). The first alone is no proof: a parser's benchmark
+//! may well read README.md or src/lib.rs. The second alone is none either,
+//! because names can be computed.
+
+pub(crate) mod inputs;
+pub(crate) mod lexer;
 
 use crate::failure::{Exit, Failure};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionFlags, SectionKind};
@@ -83,6 +93,18 @@ fn image<'data>(path: &Path, bytes: &'data [u8]) -> Result<Image<'data>, Failure
     Ok(Image { architecture: file.architecture(), entry: file.entry(), segments, sections })
 }
 
+/// What the loader maps of an executable, as text: where names of files stand.
+///
+/// # Errors
+///
+/// A build failure when the file cannot be read as an executable.
+pub fn loaded_text(path: &Path) -> Result<String, Failure> {
+    let bytes = read(path)?;
+    let image = image(path, &bytes)?;
+    let sections = image.sections.iter().map(|section| String::from_utf8_lossy(section.bytes));
+    Ok(sections.collect::<Vec<_>>().join("\n"))
+}
+
 fn is_loaded(section: &object::Section<'_, '_>, segment: Option<&str>) -> bool {
     match section.flags() {
         SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(object::elf::SHF_ALLOC),
@@ -123,14 +145,15 @@ const DOCUMENTS: [&str; 12] = [
     "security",
 ];
 
-/// The first of the changed paths that a benchmark may read when it runs, or
+/// The first of the changed paths that by its name may be an input, or
 /// nothing when all of them are sources, manifests, documents, licences or
-/// settings of tools. Paths are relative, with `/` as separator.
+/// settings of tools. Paths are relative, with `/` as separator. What a
+/// toolchain file asks for is compared where it is obeyed.
 pub fn only_inert_paths(paths: &[String]) -> Option<String> {
     paths.iter().find(|path| !is_inert(path)).cloned()
 }
 
-fn is_inert(path: &str) -> bool {
+pub(crate) fn is_inert(path: &str) -> bool {
     let mut directories: Vec<&str> = path.split('/').collect();
     let Some(name) = directories.pop() else { return false };
     let directories: Vec<String> = directories.iter().map(|d| d.to_lowercase()).collect();

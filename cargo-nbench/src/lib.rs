@@ -8,6 +8,7 @@
 pub mod args;
 pub mod bridge;
 mod busy;
+pub mod cache;
 mod capture;
 pub mod cargo;
 pub mod checkout;
@@ -33,6 +34,7 @@ pub mod overlay;
 pub mod own_runner;
 pub mod page;
 pub mod place;
+pub mod policy;
 mod private;
 pub mod record;
 pub mod report;
@@ -53,6 +55,7 @@ use clap::Parser;
 
 use crate::args::{Cli, Command, without_cargo_word};
 use crate::failure::{Exit, Failure};
+use crate::lines::{ErrorLine, Line};
 use crate::term::Term;
 
 /// Runs a command line, its first word being the program, and returns the exit code.
@@ -82,9 +85,30 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
             let Failure { error, hint, exit } = failure;
             // Interrupted work failed because the user said so.
             let exit = if interrupt::requested() { Exit::Interrupted } else { exit };
-            term.error(&error, hint.as_deref());
+            match measuring(&cli.command) {
+                Some(command) => report::print(
+                    term,
+                    &Line::Error(ErrorLine {
+                        command: command.to_owned(),
+                        invocation: commands::invocation(),
+                        error,
+                        hint,
+                        exit: exit.code(),
+                    }),
+                ),
+                None => term.error(&error, hint.as_deref()),
+            }
             exit
         }
+    }
+}
+
+/// The name of a command whose lines are results.
+fn measuring(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Run(_) => Some("run"),
+        Command::Ab(_) => Some("ab"),
+        _ => None,
     }
 }
 

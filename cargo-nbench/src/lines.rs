@@ -25,6 +25,23 @@ pub enum Line {
     NotMeasurable(NotMeasurable),
     /// Totals; the last line.
     Summary(Summary),
+    /// The command failed as a whole; the last line then.
+    Error(ErrorLine),
+}
+
+/// Why a command failed as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorLine {
+    /// `run` or `ab`.
+    pub command: String,
+    /// The command line.
+    pub invocation: String,
+    /// What happened; lines after the first are details.
+    pub error: String,
+    /// What helps.
+    pub hint: Option<String>,
+    /// The exit code.
+    pub exit: u8,
 }
 
 /// Where and how everything was measured.
@@ -384,7 +401,7 @@ impl Summary {
             Line::Skipped(_) => self.skipped += 1,
             Line::Unmatched(_) => self.unmatched += 1,
             Line::NotMeasurable(_) => self.not_measurable += 1,
-            Line::Context(_) | Line::Target(_) | Line::Summary(_) => {}
+            Line::Context(_) | Line::Target(_) | Line::Summary(_) | Line::Error(_) => {}
         }
     }
 }
@@ -395,7 +412,7 @@ impl Summary {
 /// A fragment with the number of the first line that is not a JSON object with a `type`, or that
 /// lacks what its type needs.
 pub fn parse(text: &str) -> Result<Vec<Line>, String> {
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 10] = [
         "context",
         "target",
         "measurement",
@@ -405,6 +422,7 @@ pub fn parse(text: &str) -> Result<Vec<Line>, String> {
         "unmatched",
         "not_measurable",
         "summary",
+        "error",
     ];
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {

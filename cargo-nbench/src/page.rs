@@ -138,7 +138,8 @@ fn missing(line: &Line) -> Option<String> {
         | Line::Target(_)
         | Line::Measurement(_)
         | Line::Comparison(_)
-        | Line::Summary(_) => return None,
+        | Line::Summary(_)
+        | Line::Error(_) => return None,
     };
     let benchmark = benchmark.map_or(String::new(), |benchmark| format!("  {benchmark}"));
     Some(format!("{package}/{target}{benchmark}: {reason}"))

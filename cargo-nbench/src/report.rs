@@ -41,6 +41,7 @@ pub fn print(term: &mut Term, line: &Line) {
         Line::Unmatched(u) => term.note(&unmatched(u)),
         Line::NotMeasurable(n) => term.line(not_measurable(n)),
         Line::Summary(s) => term.line(summary(s)),
+        Line::Error(e) => term.error(&e.error, e.hint.as_deref()),
     }
 }
 

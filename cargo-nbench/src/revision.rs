@@ -2,12 +2,21 @@
 //! working tree as it is, and chooses a reference when none was given. It must
 //! not know where or how a revision is built.
 
+mod commit;
 mod default_reference;
+mod discover;
+mod file;
 mod hint;
+pub(crate) mod objects;
 mod snapshot;
+
+pub use discover::Undiscovered;
 
 use crate::failure::{Exit, Failure};
 use crate::git::Git;
+use objects::Objects;
+use std::cell::{OnceCell, RefCell};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// One state of the sources, resolved to a commit.
@@ -40,11 +49,19 @@ impl Revision {
     }
 }
 
-/// The user's repository, which is only ever read.
+/// The user's repository, which is only ever read. The git program reads it: it knows every format
+/// that a repository may have.
 pub struct Repository {
-    git2: git2::Repository,
     root: PathBuf,
+    /// The git directory of this working tree.
+    git_dir: PathBuf,
     common: PathBuf,
+    shallow: bool,
+    /// Made when the first snapshot is.
+    objects: OnceCell<Objects>,
+    /// The cache directory when it is not the user's.
+    cache: Option<PathBuf>,
+    remarks: RefCell<Vec<String>>,
 }
 
 impl Repository {
@@ -52,32 +69,38 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// A usage failure when there is none, or when it has no working tree.
+    /// Why there is none, or why the one there cannot be used.
+    pub fn find(from: &Path) -> Result<Self, Undiscovered> {
+        let root = discover::top(from)?;
+        Self::open(&root).map_err(Undiscovered::Refused)
+    }
+
+    /// The repository that holds `from`, for commands that need one.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure when there is none, or when it cannot be used.
     pub fn discover(from: &Path) -> Result<Self, Failure> {
-        // `discover` would forget the `.git` file that led to a separate git
-        // directory, and take that directory's parent for the working tree.
-        let git2 = git2::Repository::open_ext(
-            from,
-            git2::RepositoryOpenFlags::empty(),
-            &[] as &[&std::ffi::OsStr],
-        )
-        .map_err(|error| {
-            Failure::new(
-                Exit::Usage,
-                format!("no usable git repository at `{}`: {}", from.display(), error.message()),
-            )
-            .hint("run inside a git repository; `cargo nbench run` works without one")
-        })?;
-        let root = git2.workdir().ok_or_else(|| {
-            Failure::new(
-                Exit::Usage,
-                format!("the repository at `{}` is bare", git2.path().display()),
-            )
-            .hint("run inside a working tree of it")
-        })?;
-        let root = canonical(root)?;
-        let common = canonical(git2.commondir())?;
-        Ok(Self { git2, root, common })
+        Ok(Self::find(from)?)
+    }
+
+    fn open(root: &Path) -> Result<Self, Failure> {
+        let git = Git::at(root);
+        Ok(Self {
+            root: canonical(root)?,
+            git_dir: canonical(&git.path(&["rev-parse", "--git-dir"])?)?,
+            common: canonical(&git.path(&["rev-parse", "--git-common-dir"])?)?,
+            shallow: git.line(&["rev-parse", "--is-shallow-repository"])? == "true",
+            objects: OnceCell::new(),
+            cache: None,
+            remarks: RefCell::default(),
+        })
+    }
+
+    /// The same with another cache directory than the user's.
+    #[cfg(test)]
+    pub(crate) fn with_cache(self, cache: PathBuf) -> Self {
+        Self { cache: Some(cache), ..self }
     }
 
     /// The top of the working tree, canonical.
@@ -92,12 +115,38 @@ impl Repository {
 
     /// Whether history was cut off by `--depth`.
     pub fn is_shallow(&self) -> bool {
-        self.git2.is_shallow()
+        self.shallow
     }
 
-    /// The git program, started at the top of the working tree.
+    /// The git program, started at the top of the working tree. It fetches nothing on its own and
+    /// sees the snapshots that were taken.
     pub(crate) fn git(&self) -> Git {
-        Git::at(&self.root)
+        let git = Git::at(&self.root).env("GIT_NO_LAZY_FETCH", "1");
+        match self.objects.get() {
+            Some(objects) => git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate(objects.path())),
+            None => git,
+        }
+    }
+
+    /// Where objects of snapshots are kept.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure when not even a temporary directory can be made.
+    pub(crate) fn objects(&self) -> Result<&Path, Failure> {
+        if let Some(objects) = self.objects.get() {
+            return Ok(objects.path());
+        }
+        let made = match &self.cache {
+            Some(cache) => Objects::open_in(cache, &self.common, &self.root)?,
+            None => Objects::open(&self.common, &self.root)?,
+        };
+        Ok(self.objects.get_or_init(|| made).path())
+    }
+
+    /// What the user must be told of the snapshots that were taken, each only once.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.take()
     }
 
     /// Resolves anything git resolves, and `X...` or `X...Y` to the merge base
@@ -109,23 +158,23 @@ impl Repository {
     /// range, or history that a shallow clone lacks.
     pub fn resolve(&self, spec: &str) -> Result<Revision, Failure> {
         let commit = if let Some((left, right)) = spec.split_once("...") {
-            let side = |name: &str| self.find(if name.is_empty() { "HEAD" } else { name });
-            self.merge_base(spec, side(left)?, side(right)?)?
-        } else if spec.contains("..") && self.find(spec).is_err() {
+            let side = |name: &str| self.commit_of(if name.is_empty() { "HEAD" } else { name });
+            self.merge_base(spec, &side(left)?, &side(right)?)?
+        } else if spec.contains("..") && self.commit_of(spec).is_err() {
             return Err(Failure::new(
                 Exit::Usage,
                 format!("`{spec}` is a range of revisions, not one revision"),
             )
             .hint("name both revisions: `cargo nbench ab REV REV2`; `X...Y` is their merge base"));
         } else {
-            self.find(spec)?
+            self.commit_of(spec)?
         };
-        self.describe(spec, commit)
+        self.describe(spec, &commit)
     }
 
     /// The current commit, or nothing on a branch without commits.
-    pub(crate) fn head(&self) -> Option<git2::Oid> {
-        Some(self.git2.head().ok()?.peel_to_commit().ok()?.id())
+    pub(crate) fn head(&self) -> Option<String> {
+        self.peeled("HEAD")
     }
 
     /// Paths that differ between two trees or commits, renames as both names.
@@ -136,26 +185,21 @@ impl Repository {
     /// A usage failure when one of them cannot be read: an empty list would
     /// claim that nothing changed.
     pub fn changed_paths(&self, a: &str, b: &str) -> Result<Vec<String>, Failure> {
-        let tree = |spec: &str| {
-            self.git2
-                .revparse_single(spec)
-                .and_then(|object| object.peel_to_tree())
-                .map_err(|error| unreadable(spec, &error))
-        };
-        let diff = self
-            .git2
-            .diff_tree_to_tree(Some(&tree(a)?), Some(&tree(b)?), None)
-            .map_err(|error| unreadable(b, &error))?;
-        let mut paths: Vec<String> = diff
-            .deltas()
-            .flat_map(|delta| {
-                let name = |file: git2::DiffFile<'_>| {
-                    file.path_bytes().map(|path| String::from_utf8_lossy(path).into_owned())
-                };
-                [name(delta.old_file()), name(delta.new_file())]
-            })
-            .flatten()
-            .collect();
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--no-ext-diff",
+            "--ignore-submodules=none",
+            "--end-of-options",
+            a,
+            b,
+        ];
+        let listed = self.git().paths(&arguments).map_err(|failure| unreadable(a, failure))?;
+        let mut paths: Vec<String> =
+            listed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         paths.sort();
         paths.dedup();
         Ok(paths)
@@ -168,40 +212,36 @@ impl Repository {
     ///
     /// A usage failure when a commit cannot be read.
     pub fn first_parent_order(&self, limit: usize) -> Result<Vec<Revision>, Failure> {
-        let mut order = Vec::new();
-        let mut next = self.head();
-        while let Some(oid) = next.filter(|_| order.len() < limit) {
-            let hash = oid.to_string();
-            let Ok(commit) = self.git2.find_commit(oid) else { break };
-            next = commit.parent_id(0).ok();
-            order.push(self.describe(&hash, oid)?);
-        }
-        Ok(order)
+        let Some(head) = self.head() else { return Ok(Vec::new()) };
+        let count = format!("--max-count={limit}");
+        let hashes = self.git().run(&["rev-list", "--first-parent", &count, &head])?;
+        let output = self.git().run_with(&["cat-file", "--batch"], &hashes)?;
+        let objects = commit::batch(&output);
+        let revision = |object: &Option<(String, &[u8])>| {
+            let (hash, raw) = object.as_ref()?;
+            commit::parse(hash, hash, raw)
+        };
+        objects.iter().map(|object| revision(object).ok_or_else(|| damaged(&head))).collect()
     }
 
-    fn find(&self, spec: &str) -> Result<git2::Oid, Failure> {
-        let found = self.git2.revparse_single(spec).and_then(|object| object.peel_to_commit());
-        if let Ok(commit) = found {
-            return Ok(commit.id());
-        }
-        // The program knows a few forms more, such as dates in reflogs.
-        let commit = format!("{spec}^{{commit}}");
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
-        self.git()
-            .line(&arguments)
-            .ok()
-            .and_then(|hash| git2::Oid::from_str(&hash).ok())
-            .filter(|oid| self.git2.find_commit(*oid).is_ok())
-            .ok_or_else(|| hint::unknown_revision(self, spec))
+    fn commit_of(&self, spec: &str) -> Result<String, Failure> {
+        self.peeled(spec).ok_or_else(|| hint::unknown_revision(self, spec))
     }
 
-    fn merge_base(
-        &self,
-        spec: &str,
-        left: git2::Oid,
-        right: git2::Oid,
-    ) -> Result<git2::Oid, Failure> {
-        self.git2.merge_base(left, right).map_err(|_| {
+    /// The commit that a name stands for.
+    fn peeled(&self, spec: &str) -> Option<String> {
+        let hash = |name: &str| {
+            let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", name];
+            self.git().line(&arguments).ok().filter(|hash| !hash.is_empty())
+        };
+        // In two steps: all that follows `:/` is what to search for.
+        hash(&format!("{}^{{commit}}", hash(spec)?))
+    }
+
+    fn merge_base(&self, spec: &str, left: &str, right: &str) -> Result<String, Failure> {
+        let bases = self.git().line(&["merge-base", left, right]);
+        let base = bases.ok().filter(|hash| !hash.is_empty());
+        base.ok_or_else(|| {
             let failure = Failure::new(
                 Exit::Usage,
                 format!("the two sides of `{spec}` have no common ancestor here"),
@@ -214,25 +254,28 @@ impl Repository {
         })
     }
 
-    fn describe(&self, label: &str, oid: git2::Oid) -> Result<Revision, Failure> {
-        let commit = self.git2.find_commit(oid).map_err(|error| unreadable(label, &error))?;
-        let subject = commit.message_bytes().split(|byte| *byte == b'\n').find(|l| !l.is_empty());
-        Ok(Revision {
-            label: label.to_owned(),
-            commit: oid.to_string(),
-            tree: commit.tree_id().to_string(),
-            parents: commit.parent_ids().map(|id| id.to_string()).collect(),
-            author_time: commit.author().when().seconds(),
-            committer_time: commit.time().seconds(),
-            subject: String::from_utf8_lossy(subject.unwrap_or_default()).trim().to_owned(),
-            dirty: None,
-            snapshot: false,
-        })
+    fn describe(&self, label: &str, hash: &str) -> Result<Revision, Failure> {
+        let raw = self
+            .git()
+            .run(&["cat-file", "commit", hash])
+            .map_err(|failure| unreadable(label, failure))?;
+        commit::parse(label, hash, &raw).ok_or_else(|| damaged(label))
     }
 }
 
-fn unreadable(spec: &str, error: &git2::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("cannot read `{spec}`: {}", error.message()))
+/// A path as it stands in `GIT_ALTERNATE_OBJECT_DIRECTORIES`, whose entries colons part.
+fn alternate(path: &Path) -> OsString {
+    let special = path.as_os_str().as_encoded_bytes().iter().any(|b| matches!(b, b':' | b'"'));
+    if special { crate::git::quoted(path) } else { path.as_os_str().to_owned() }
+}
+
+fn unreadable(spec: &str, failure: Failure) -> Failure {
+    let error = format!("cannot read `{spec}`: {}", failure.error);
+    Failure { error, ..failure }.hint("`git fsck` names objects that are missing or damaged")
+}
+
+fn damaged(spec: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("`{spec}` leads to a commit that cannot be read"))
         .hint("`git fsck` names objects that are missing or damaged")
 }
 

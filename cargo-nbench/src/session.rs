@@ -1,6 +1,7 @@
 //! One measuring run from its first launch to its summary: it receives what the driver says, stores
 //! it, prints it and counts it. It does not decide what is measured.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use nbench_engine::observe::Silent;
@@ -42,6 +43,9 @@ pub struct Ended {
     pub page: Option<Page>,
 }
 
+/// Notes by the indices of reference and contender.
+pub type NotesBySides = BTreeMap<(usize, usize), Vec<String>>;
+
 /// Receives results and passes them on.
 pub struct Session<'t> {
     /// The terminal.
@@ -64,6 +68,8 @@ pub struct Session<'t> {
     pub all_pairs: bool,
     /// Launch estimates of every comparison between revisions, by contender.
     estimates: Vec<(usize, Vec<Option<f64>>)>,
+    /// Notes for every comparison of a target, by its package and name.
+    notes: BTreeMap<(String, String), NotesBySides>,
     started: Instant,
 }
 
@@ -82,6 +88,7 @@ impl<'t> Session<'t> {
             comparisons: Vec::new(),
             all_pairs: false,
             estimates: Vec::new(),
+            notes: BTreeMap::new(),
             started: Instant::now(),
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
@@ -113,7 +120,21 @@ impl<'t> Session<'t> {
                 self.recorder.details(&self.aside);
             }
             Line::Comparison(comparison) => self.comparisons.push(*comparison),
-            Line::Measurement(_) | Line::Summary(_) => {}
+            Line::Measurement(_) | Line::Summary(_) | Line::Error(_) => {}
+        }
+    }
+
+    /// Keeps notes for the comparisons of a target that are still to come.
+    pub fn explain(&mut self, package: &str, target: &str, notes: NotesBySides) {
+        self.notes.insert((package.to_owned(), target.to_owned()), notes);
+    }
+
+    /// Puts the notes on two sides of a target before those on the measurement, which they outweigh.
+    fn annotate(&self, line: &mut Comparison, task: &Task, subjects: (usize, usize)) {
+        let sides = (task.picks[subjects.0].side, task.picks[subjects.1].side);
+        let key = (line.package.clone(), line.target.clone());
+        if let Some(notes) = self.notes.get(&key).and_then(|notes| notes.get(&sides)) {
+            line.notes.splice(0..0, notes.iter().cloned());
         }
     }
 
@@ -258,6 +279,7 @@ impl<'t> Session<'t> {
                 let mut line =
                     record::between_line(&key, trial, (first, second), reference, contender);
                 task.layout.annotate(&mut line, second);
+                self.annotate(&mut line, task, (first, second));
                 // Neither counted nor gated: the summary is about the reference.
                 self.brief.say(self.term, &Line::Comparison(Box::new(line)));
             }
@@ -444,6 +466,7 @@ impl Sink for Session<'_> {
                         task.adjusted.get(contender - 1).copied().flatten(),
                     );
                     task.layout.annotate(&mut line, contender);
+                    self.annotate(&mut line, task, (0, contender));
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }

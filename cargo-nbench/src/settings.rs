@@ -33,6 +33,13 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(metadata.workspace_root.into_std_path_buf())
 }
 
+/// The directory whose repository is meant: that of the manifest, wherever the user stands.
+pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
+    let manifest = args.manifest_path.as_ref().map(|manifest| here.join(manifest));
+    let directory = manifest.as_deref().and_then(Path::parent).filter(|place| place.is_dir());
+    directory.map_or_else(|| here.to_owned(), Path::to_path_buf)
+}
+
 /// Cargo may also fail where there is a workspace, and then another place is no help.
 fn no_workspace(reason: &str) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
@@ -79,21 +86,45 @@ pub fn layouts(flag: LayoutsArg) -> Layouts {
 /// # Errors
 /// For unreadable files and values that cannot be used; the setting is named.
 pub fn load(root: &Path, flags: Layer) -> Result<Settings, Failure> {
-    let usage = |message: String| {
-        Failure::new(Exit::Usage, message)
-            .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
-    };
+    let text = file(root)?;
+    let origin = root.join(FILE).display().to_string();
+    merged(flags, layer(text.as_deref().unwrap_or_default(), &origin)?)
+}
+
+fn unusable(message: String) -> Failure {
+    Failure::new(Exit::Usage, message)
+        .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
+}
+
+/// The text of `nbench.toml` in `root`, if there is one.
+///
+/// # Errors
+/// When there is one that cannot be read.
+pub fn file(root: &Path) -> Result<Option<String>, Failure> {
     let path = root.join(FILE);
-    let file = match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            Layer::from_toml(&text, &path.display().to_string()).map_err(|e| usage(e.message))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Layer::default(),
-        Err(error) => return Err(usage(format!("cannot read `{}`: {error}", path.display()))),
-    };
-    let environment =
-        Layer::from_environment(|name| std::env::var(name).ok()).map_err(|e| usage(e.message))?;
-    resolve([flags, environment, file]).map_err(|e| usage(e.message))
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(format!("cannot read `{}`: {error}", path.display()))),
+    }
+}
+
+/// The settings in the text of an `nbench.toml`; `origin` names it in errors.
+///
+/// # Errors
+/// For text that cannot be used.
+pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
+    Layer::from_toml(text, origin).map_err(|e| unusable(e.message))
+}
+
+/// Merges `flags` over the environment over the settings of a file.
+///
+/// # Errors
+/// For values that cannot be used; the setting is named.
+pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
+    let environment = Layer::from_environment(|name| std::env::var(name).ok())
+        .map_err(|e| unusable(e.message))?;
+    resolve([flags, environment, file]).map_err(|e| unusable(e.message))
 }
 
 /// Where the store is: the flag (relative to the current directory), then the environment and

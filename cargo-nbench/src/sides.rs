@@ -2,7 +2,9 @@
 //! flags and toolchain. It does not run what it built.
 
 mod absent;
+mod confounded;
 mod overlaid;
+mod toolchains;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,13 +14,13 @@ use crate::bridge;
 use crate::capture;
 use crate::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
-    load_in, resolve_toolchain,
+    load_in,
 };
-use crate::checkout::{Slot, Slots, seed_lock_files, seed_target};
+use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
-use crate::identical::{only_inert_paths, same_code};
+use crate::identical::{loaded_text, only_inert_paths, same_code};
 use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
@@ -26,7 +28,9 @@ use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
 use crate::suite::{Target, program};
 use crate::term::Term;
+use confounded::Half;
 use overlaid::{Request, build_overlaid};
+use toolchains::{Request as Asked, Toolchains};
 
 /// One built revision.
 pub struct Side {
@@ -34,6 +38,8 @@ pub struct Side {
     pub revision: Revision,
     /// Its executables by package and target.
     pub executables: BTreeMap<(String, String), Executable>,
+    /// The toolchain that its toolchain file asks for.
+    asked: Asked,
     /// Its checkout, held as long as its executables run.
     slot: Rc<Slot>,
 }
@@ -44,8 +50,13 @@ pub struct Sides {
     pub sides: Vec<Side>,
     /// Skipped targets of the last side, and targets that do not compile at a revision.
     pub remarks: Vec<Line>,
-    /// The toolchain of the last side, for the record.
+    /// The toolchain of the last side, for the record; that of every side where they have their own.
     pub toolchain: nbench_store::Toolchain,
+    /// Name of the toolchain that all sides are built with.
+    used: String,
+    /// Whether the benchmarks are the same everywhere, and whether each side has its own toolchain.
+    overlay: bool,
+    own_toolchains: bool,
 }
 
 /// Where in the repository the user stands and what is to be built there.
@@ -58,6 +69,12 @@ pub struct Wish<'w> {
     pub options: &'w BuildOptions,
     /// Whether the last side's bench sources are built against every revision.
     pub overlay: bool,
+    /// The root of the user's workspace.
+    pub workspace: &'w Path,
+    /// Inputs that git does not carry, relative to that root.
+    pub share: &'w [String],
+    /// Whether each side is built with the toolchain that its own toolchain file asks for.
+    pub own_toolchains: bool,
 }
 
 /// Checks out and builds every revision; equal trees share a checkout. The last one is built first:
@@ -80,9 +97,9 @@ pub fn build_sides(
             trees.push(&revisions[position]);
         }
     }
-    let toolchain = resolve_toolchain(wish.here);
+    let toolchains = Toolchains::new(wish.here, wish.own_toolchains);
     let probe = BuildContext {
-        toolchain: toolchain.clone(),
+        toolchain: toolchains.here().name.clone(),
         cap_lints: true,
         ..BuildContext::new(wish.here)
     };
@@ -91,16 +108,31 @@ pub fn build_sides(
     if wish.overlay {
         flags.push_str("-overlay");
     }
+    if wish.own_toolchains {
+        flags.push_str("-own");
+    }
     term.start_waiting("checking out");
+    let workspace = within(wish.repository, wish.workspace);
+    let share = shared_paths(wish.share, &workspace)?;
+    let wanted = Wanted { flags: &flags, workspace: &workspace, share: &share };
     let slots: Vec<Rc<Slot>> =
-        slots.acquire_all(&trees, &flags)?.into_iter().map(Rc::new).collect();
+        slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
     term.end_progress();
 
     let last = revisions.len() - 1;
-    let make = |slot: &Slot| Setting::of(wish, slot, &toolchain);
+    let make = |slot: &Slot| Setting::of(wish, slot, &toolchains);
+    let asked: Vec<Asked> = distinct
+        .iter()
+        .map(|index| Ok(Asked::of(&relocated(wish, &slots[*index])?, slots[*index].tree())))
+        .collect::<Result<_, Failure>>()?;
+    let labels = revisions.iter().map(|revision| revision.label.as_str());
+    let told: Vec<_> = labels.zip(&asked).collect();
+    if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
+        term.warn(&remark);
+    }
     let contender = &slots[distinct[last]];
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
-    let mut record = None;
+    let mut records = BTreeMap::new();
     let mut remarks = Vec::new();
     let mut main: Option<(Workspace, BuildOptions)> = None;
     for side in (0..revisions.len()).rev() {
@@ -112,10 +144,10 @@ pub fn build_sides(
             seed_lock_files(contender, slot)?;
             seed_target(contender, slot)?;
         }
-        let setting = make(slot)?;
-        let (context, options) = (setting.context(), setting.options.clone());
         let label = &revisions[side].label;
         let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
+        let setting = make(slot).map_err(at)?;
+        let (context, options) = (setting.context(), setting.options.clone());
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
@@ -164,13 +196,13 @@ pub fn build_sides(
                 remarks.push(Line::NotMeasurable(NotMeasurable { rev, package, target, reason }));
             }
         }
+        if side == last || wish.own_toolchains {
+            let executables = &done.executables;
+            let row =
+                crate::commands::describe_toolchain(&context, &options, &workspace, executables);
+            records.insert(distinct[side], row);
+        }
         if side == last {
-            record = Some(crate::commands::describe_toolchain(
-                &context,
-                &options,
-                &workspace,
-                &done.executables,
-            ));
             remarks.extend(done.remarks(label));
         }
         if main.is_none() {
@@ -192,9 +224,11 @@ pub fn build_sides(
 
     let sides = revisions
         .iter()
+        .zip(asked)
         .zip(&distinct)
-        .map(|(revision, index)| Side {
+        .map(|((revision, asked), index)| Side {
             revision: revision.clone(),
+            asked,
             executables: built
                 .get(index)
                 .map(|b| b.executables.iter().map(|e| (name(e), e.clone())).collect())
@@ -202,10 +236,17 @@ pub fn build_sides(
             slot: Rc::clone(&slots[*index]),
         })
         .collect();
-    let Some(toolchain) = record else {
+    let built_with: Vec<_> = revisions
+        .iter()
+        .zip(&distinct)
+        .filter_map(|(revision, index)| Some((revision.label.clone(), records.get(index)?.clone())))
+        .collect();
+    let Some(toolchain) = toolchains::together(&built_with) else {
         return Err(Failure::new(Exit::Build, "no side was built"));
     };
-    Ok(Sides { sides, remarks, toolchain })
+    let used = toolchains.here().name.clone().unwrap_or_else(|| toolchain.summary.clone());
+    let (overlay, own_toolchains) = (wish.overlay, wish.own_toolchains);
+    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains })
 }
 
 /// How one side is built.
@@ -218,10 +259,12 @@ struct Setting {
 }
 
 impl Setting {
-    fn of(wish: &Wish<'_>, slot: &Slot, toolchain: &Option<String>) -> Result<Self, Failure> {
+    fn of(wish: &Wish<'_>, slot: &Slot, toolchains: &Toolchains) -> Result<Self, Failure> {
         let dir = relocated(wish, slot)?;
+        let chosen = toolchains.of(&dir)?;
         let context = BuildContext {
-            toolchain: toolchain.clone(),
+            toolchain: chosen.name,
+            cargo: chosen.cargo,
             cap_lints: true,
             cap_all_crates: wish.overlay,
             target_dir: Some(slot.target_dir().to_owned()),
@@ -298,13 +341,15 @@ fn distinct_trees(revisions: &[Revision]) -> Vec<usize> {
         .collect()
 }
 
+/// A directory of the user's as seen from the root of the repository; empty for one outside of it.
+fn within(repository: &Repository, path: &Path) -> PathBuf {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    path.strip_prefix(repository.root()).map(Path::to_owned).unwrap_or_default()
+}
+
 /// The user's directory in a checkout; its nearest existing ancestor when the revision lacks it.
 fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
-    let here = wish.here.canonicalize().unwrap_or_else(|_| wish.here.to_owned());
-    let root =
-        wish.repository.root().canonicalize().unwrap_or_else(|_| wish.repository.root().to_owned());
-    let inside = here.strip_prefix(&root).unwrap_or(Path::new(""));
-    let mut dir = slot.tree().join(inside);
+    let mut dir = slot.tree().join(within(wish.repository, wish.here));
     while !dir.is_dir() && dir != slot.tree() {
         dir.pop();
     }
@@ -326,6 +371,16 @@ fn named(failure: Failure, label: &str, is_last: bool, revision: &Revision) -> F
         _ => failure.hint.clone(),
     };
     Failure { error: format!("at `{label}`: {}", failure.error), hint, exit: failure.exit }
+}
+
+/// A target at two sides.
+fn halves<'s>(one: &'s Side, other: &'s Side, target: &Target) -> Option<(Half<'s>, Half<'s>)> {
+    let key = (target.package.clone(), target.target.clone());
+    let half = |side: &'s Side| {
+        let executable = side.executables.get(&key)?;
+        Some(Half { executable, tree: side.slot.tree() })
+    };
+    Some((half(one)?, half(other)?))
 }
 
 impl Sides {
@@ -365,8 +420,8 @@ impl Sides {
         (targets, remarks)
     }
 
-    /// Whether a target needs no measuring: every side loads the same code, and nothing that differs
-    /// between the trees may be read at run time.
+    /// Whether a target needs no measuring: every side loads the same code, nothing that differs
+    /// between the trees may be read at run time, and no toolchain was made equal.
     ///
     /// # Errors
     /// When an executable or a tree cannot be read.
@@ -376,14 +431,59 @@ impl Sides {
             if first.revision.tree == other.revision.tree {
                 continue;
             }
+            if first.asked != other.asked && !self.own_toolchains {
+                // What the toolchains make of the sources was not built.
+                return Ok(false);
+            }
             let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
             if only_inert_paths(&changed).is_some()
                 || !same_code(&target.programs[0].path, &program.path)?
             {
                 return Ok(false);
             }
+            let Some((reference, contender)) = halves(first, other, target) else {
+                return Ok(false);
+            };
+            let evidence = confounded::evidence(reference, contender);
+            let loaded = loaded_text(&program.path)?;
+            if changed.iter().any(|path| evidence.reading(path, &loaded).is_some()) {
+                return Ok(false);
+            }
         }
         Ok(true)
+    }
+
+    /// Notes that every comparison of a target needs, by reference and contender: what else than the
+    /// library differs between the two, and what a gate makes of it where there is one.
+    ///
+    /// # Errors
+    /// When a tree cannot be read.
+    pub fn notes(
+        &self,
+        repository: &Repository,
+        target: &Target,
+        gated: bool,
+    ) -> Result<BTreeMap<(usize, usize), Vec<String>>, Failure> {
+        let mut notes = BTreeMap::new();
+        for (at, reference) in self.sides.iter().enumerate() {
+            for (beside, contender) in self.sides.iter().enumerate().skip(at + 1) {
+                if reference.revision.tree == contender.revision.tree {
+                    continue;
+                }
+                let (old, new) = (&reference.asked, &contender.asked);
+                let toolchain = toolchains::note(old, new, &self.used, self.own_toolchains);
+                let mut both: Vec<String> = toolchain.into_iter().collect();
+                if let Some((old, new)) = halves(reference, contender, target)
+                    && !self.overlay
+                {
+                    let trees = (&reference.revision.tree, &contender.revision.tree);
+                    let changed = repository.changed_paths(trees.0, trees.1)?;
+                    both.extend(confounded::notes(old, new, &changed, gated));
+                }
+                notes.insert((at, beside), both);
+            }
+        }
+        Ok(notes)
     }
 
     /// Where fresh link layouts of a target come from.

@@ -45,6 +45,9 @@ pub struct Listed {
     pub target: Target,
     /// What each side offers.
     pub listings: Vec<Listing>,
+    /// Whether the tags and settings of the first side count, and not those of the last one: with a
+    /// gate, where a change must not choose how it is judged.
+    pub by_reference: bool,
 }
 
 /// Lists a target on every side, with the ids that its benchmarks go by now.
@@ -59,7 +62,7 @@ pub fn list_target(starter: &Starter, mut target: Target, aliases: &Aliases) -> 
         }
         listings.push(listing);
     }
-    Listed { target, listings }
+    Listed { target, listings, by_reference: false }
 }
 
 /// Aliases that hold for one side: where both ids are offered, the old one is a benchmark of its own.
@@ -125,9 +128,15 @@ impl Listed {
         let Some((last, others)) = self.listings.split_last() else { return Vec::new() };
         last.offers
             .iter()
-            .filter(|o| filter.wants(o))
+            .filter(|o| filter.wants(self.deciding(o)))
             .filter(|o| others.iter().all(|l| l.offers.iter().any(|x| x.id == o.id)))
             .collect()
+    }
+
+    /// The offer whose tags and settings count for a benchmark of the last side.
+    fn deciding<'o>(&'o self, offer: &'o Offer) -> &'o Offer {
+        let reference = self.listings.first().filter(|_| self.by_reference);
+        reference.and_then(|l| l.offers.iter().find(|o| o.id == offer.id)).unwrap_or(offer)
     }
 
     /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings of
@@ -146,7 +155,7 @@ impl Listed {
         let mut doubts = Vec::new();
         let mut units = Vec::new();
         for offer in common {
-            let (plan, unusable) = plans.of(offer);
+            let (plan, unusable) = plans.of(self.deciding(offer));
             doubts.extend(unusable.into_iter().map(|d| format!("`{}`: {d}", offer.id)));
             let tasks = self.tasks(offer, &plan);
             units.push(Unit { offer: offer.clone(), tasks, failed: false });
@@ -253,6 +262,7 @@ mod tests {
                     ..Listing::default()
                 })
                 .collect(),
+            by_reference: false,
         }
     }
 
@@ -278,6 +288,26 @@ mod tests {
         assert_eq!((task.name.as_str(), task.picks[0].case, task.picks[1].case), ("s/y", 1, 0));
         let remarks = both.remarks(&["v1".into(), "v2".into()], &Filter::default());
         assert_eq!(remarks.len(), 2);
+    }
+
+    #[test]
+    fn with_a_gate_the_reference_decides_how_a_benchmark_is_judged() {
+        let mut both = listed(&[&[("a", &[]), ("b", &[])], &[("a", &[]), ("b", &[])]]);
+        for (side, threshold) in ["0.01", "0.9"].into_iter().enumerate() {
+            for offer in &mut both.listings[side].offers {
+                offer.settings = vec![("threshold".into(), threshold.into())];
+            }
+        }
+        // The contender has lost the tag by which benchmarks are chosen.
+        both.listings[0].offers[0].tags = vec!["gated".into()];
+        let tagged = Filter::of(&[], &Default::default(), &["gated".into()]).unwrap();
+        for (by_reference, names, threshold) in [(false, vec![], 0.9), (true, vec!["a"], 0.01)] {
+            both.by_reference = by_reference;
+            let common: Vec<&str> = both.common(&tagged).iter().map(|o| o.id.as_str()).collect();
+            assert_eq!(common, names);
+            let plan = plans().of(both.deciding(&both.listings[1].offers[0])).0;
+            assert_eq!(plan.threshold, threshold);
+        }
     }
 
     #[test]

@@ -150,6 +150,8 @@ pub struct Layer {
     pub layouts: Option<Layouts>,
     /// New ids of renamed benchmarks by old ones, for all targets or by `package/target`.
     pub aliases: Option<std::collections::BTreeMap<String, Alias>>,
+    /// Inputs that git does not carry, relative to the workspace root.
+    pub share: Option<Vec<String>>,
 }
 
 /// Settings that cannot be used.
@@ -243,6 +245,7 @@ impl Layer {
             setup_limit: self.setup_limit.or(below.setup_limit),
             layouts: self.layouts.or(below.layouts),
             aliases: self.aliases.or(below.aliases),
+            share: self.share.or(below.share),
         }
     }
 }
@@ -270,6 +273,8 @@ pub struct Settings {
     pub layouts: Layouts,
     /// Ids that renamed benchmarks go by now.
     pub aliases: Aliases,
+    /// Inputs that git does not carry and every checkout is given, relative to the workspace root.
+    pub share: Vec<String>,
 }
 
 /// Merges layers, the first one winning, above the preset they name.
@@ -368,6 +373,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         setup_limit: limit("setup_limit", &merged.setup_limit)?,
         layouts: merged.layouts.unwrap_or_default(),
         aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
+        share: merged.share.clone().unwrap_or_default(),
         plan,
     })
 }

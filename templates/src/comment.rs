@@ -30,6 +30,8 @@ pub struct CommentView {
     pub reference: CommentSide,
     /// What is judged.
     pub contender: CommentSide,
+    /// Why there is no more than this, when the comparison did not get to its end.
+    pub failed: Option<String>,
     /// How many benchmarks got which verdict.
     pub counts: Counts,
     /// One row per compared benchmark, in any order.
@@ -244,7 +246,7 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
     environment.add_template("comment.md", include_str!("comment.md"))?;
     environment.get_template("comment.md")?.render(Serde(Page {
         marker: marker(&view.marker_id),
-        headline: headline(&view.counts),
+        headline: headline(view.failed.is_some(), &view.counts),
         geomean: view.geomean.filter(|change| change.is_finite()).map(percent),
         view,
         changed,
@@ -256,7 +258,10 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
 }
 
 /// The counts in words, worst first: `**1 slower**, 2 faster, 14 unchanged`.
-fn headline(counts: &Counts) -> String {
+fn headline(failed: bool, counts: &Counts) -> String {
+    if failed {
+        return "**the comparison failed**".to_owned();
+    }
     let parts = [
         (counts.slower, "slower", true),
         (counts.failed, "failed", true),

@@ -27,6 +27,7 @@ fn view() -> CommentView {
         marker_id: "default".into(),
         reference: side("main", false),
         contender: side("@tree", true),
+        failed: None,
         counts: Counts {
             slower: 2,
             faster: 1,
@@ -192,6 +193,7 @@ fn nothing_in_a_view_can_break_the_comment() {
             marker_id: text.clone(),
             reference: side.clone(),
             contender: side,
+            failed: None,
             counts: Counts::default(),
             rows: [row, slower, equivalent].into_iter().cycle().take(90).collect(),
             failures: vec![

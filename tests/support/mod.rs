@@ -176,6 +176,25 @@ impl Fixture {
         self.git(&["worktree", "list"]).lines().count()
     }
 
+    /// Roots of the checkouts that `ab` made.
+    pub fn checkouts(&self) -> Vec<PathBuf> {
+        let below = |directory: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect()
+        };
+        let slots = below(&self.cache()).iter().flat_map(|repository| below(repository)).collect();
+        let slots: Vec<PathBuf> = slots;
+        let mut trees: Vec<PathBuf> = slots.iter().map(|slot| slot.join("tree")).collect();
+        trees.retain(|tree| tree.join(".git/HEAD").is_file());
+        trees.sort();
+        trees
+    }
+
+    /// The cache directory of this fixture.
+    pub fn cache(&self) -> PathBuf {
+        self.home.path().join("cache")
+    }
+
     /// Everything the user owns in this repository, as it is now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::take(self)
@@ -213,6 +232,11 @@ impl Fixture {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let host = text.lines().find_map(|line| line.strip_prefix("host: "));
         host.expect("rustc names its host").to_owned()
+    }
+
+    /// A path outside the repository that vanishes with it.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
     }
 
     /// Starts `cargo-nbench`.
@@ -290,7 +314,7 @@ impl Fixture {
         for name in SCRUBBED {
             command.env_remove(name);
         }
-        command.env("NBENCH_CACHE_DIR", self.home.path().join("cache"));
+        command.env("NBENCH_CACHE_DIR", self.cache());
         command.env("TMPDIR", self.home.path().join("tmp"));
         command.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");

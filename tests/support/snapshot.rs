@@ -33,6 +33,7 @@ impl Snapshot {
         let ours = |line: &&str| !line.contains(".nbench") && !line.contains("target/");
         let status: Vec<&str> = status.lines().filter(ours).collect();
         parts.insert("git status".to_owned(), status.join("\n").into_bytes());
+        parts.insert("git objects".to_owned(), objects(&fixture.root().join(".git/objects")));
         let mut folders = vec![fixture.root().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).expect("a folder") {
@@ -75,4 +76,20 @@ fn file(path: &Path) -> Vec<u8> {
         bytes.extend(fs::read(path).expect("readable"));
     }
     bytes
+}
+
+/// Names of all files of an object directory: it must not grow by what we do.
+fn objects(directory: &Path) -> Vec<u8> {
+    let mut names = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+            names.push(entry.path().display().to_string());
+        }
+    }
+    names.sort();
+    names.join("\n").into_bytes()
 }

@@ -9,6 +9,7 @@ use super::command::BuildContext;
 use super::environment::{self, Asked, Start};
 use super::marker::Mark;
 use super::reach::{self, HARNESS};
+use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Artifact, Message, TargetKind};
@@ -69,6 +70,8 @@ pub struct Executable {
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory: that of its package.
     pub cwd: PathBuf,
+    /// The files it was compiled from.
+    pub sources: Sources,
     /// The program of the user's that starts it, and its arguments; empty when there is none.
     pub runner: Vec<OsString>,
 }
@@ -107,6 +110,16 @@ pub enum BuiltTarget {
     },
     /// Not built.
     Failed(FailedTarget),
+}
+
+impl BuiltTarget {
+    /// The same with the files it was compiled from.
+    fn from(mut self, sources: Sources) -> Self {
+        if let BuiltTarget::Ready(executable) = &mut self {
+            executable.sources = sources;
+        }
+        self
+    }
 }
 
 /// A target that does not build.
@@ -293,7 +306,9 @@ fn invoke(
             let built = found.into_iter().map(|(target, artifact)| match artifact {
                 None => Ok(skipped(target, "cargo built no executable for it".to_owned())),
                 Some((artifact, path)) => {
-                    executable(workspace, target, artifact, path, &started, &real)
+                    let sources = sources::of(workspace, &artifacts, artifact);
+                    let built = executable(workspace, target, artifact, path, &started, &real)?;
+                    Ok(built.from(sources))
                 }
             });
             built.collect::<Result<Vec<_>, Failure>>().map(Ok)
@@ -461,6 +476,7 @@ fn executable(
         env: start.env.into_iter().map(|(n, v)| (n, workspace.outside_value(v))).collect(),
         cwd: workspace.outside(&start.cwd),
         runner,
+        sources: Sources::default(),
         target: target.clone(),
     })))
 }

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct BuildContext<'a> {
     /// The toolchain for rustup, as [`resolve_toolchain`] found it.
     pub toolchain: Option<String>,
+    /// The cargo of that toolchain, where it is not the one that started us.
+    pub cargo: Option<PathBuf>,
     /// Whether lints that are errors become warnings, in all workspace crates.
     pub cap_lints: bool,
     /// Whether the cap holds for path dependencies outside the workspace too,
@@ -41,6 +43,7 @@ impl<'a> BuildContext<'a> {
     pub fn new(dir: &'a Path) -> Self {
         Self {
             toolchain: None,
+            cargo: None,
             cap_lints: false,
             cap_all_crates: false,
             target_dir: None,
@@ -59,7 +62,8 @@ impl<'a> BuildContext<'a> {
 
     /// Cargo with a subcommand, and everything of this context.
     pub(super) fn cargo(&self, subcommand: &str) -> Command {
-        let mut command = self.program(&cargo_program());
+        let own = self.cargo.as_ref().map(|path| path.clone().into_os_string());
+        let mut command = self.program(&own.unwrap_or_else(cargo_program));
         command.arg(subcommand);
         // Whoever builds runs build scripts and macros; the others may have to fetch.
         if subcommand == "bench" {

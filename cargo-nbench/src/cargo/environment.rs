@@ -18,6 +18,7 @@ use super::command::BuildContext;
 use super::{BuildOptions, command};
 use crate::failure::Failure;
 use crate::lint_cap;
+use crate::private;
 
 /// The first argument of this program as cargo's runner.
 const SUBCOMMAND: &str = "__cargo-runner";
@@ -128,7 +129,7 @@ fn plain_directory() -> io::Result<TempDir> {
     let base = env::temp_dir();
     let spaced = base.as_os_str().as_bytes().iter().any(u8::is_ascii_whitespace);
     let base = if spaced { PathBuf::from("/tmp") } else { base };
-    tempfile::Builder::new().prefix("nbench-runner-").tempdir_in(base)
+    private::directory_in(&base, "nbench-runner-")
 }
 
 /// The environment that `command` gives to its process.

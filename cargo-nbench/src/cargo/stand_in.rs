@@ -3,7 +3,7 @@
 
 use super::BuildOptions;
 use super::command::{self, BuildContext};
-use crate::checkout::{STAND_INS, cache_root};
+use crate::cache;
 use crate::dropin;
 use crate::failure::Failure;
 use cargo_metadata::Metadata;
@@ -157,7 +157,7 @@ fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
         }
     }
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let directory = cache_root()?.join(STAND_INS).join(digest);
+    let directory = cache::open(&cache::path()?, &[])?.join(cache::STAND_INS).join(digest);
     let root = dropin::materialise(&directory, &wanted.package, &wanted.version)?;
     Ok(StandIn { package: wanted.package.clone(), root })
 }

@@ -1,7 +1,8 @@
 //! Gives a new slot what another one has already built or resolved. It must
 //! never let cargo take the other side's artifacts for fresh.
 
-use super::{Slot, admin, cache_failure, tree};
+use super::{Slot, disk, submodule, tree};
+use crate::cache;
 use crate::failure::Failure;
 use crate::git::Git;
 use std::fs::{self, File};
@@ -29,7 +30,7 @@ pub fn seed_target(from: &Slot, to: &Slot) -> Result<bool, Failure> {
     let partial = target.with_extension("partial");
     remove(&partial)?;
     if copy(from.target_dir(), &partial) && touch_tracked_files(to.tree()).is_ok() {
-        fs::rename(&partial, target).map_err(|error| cache_failure("write", target, &error))?;
+        fs::rename(&partial, target).map_err(|error| cache::failure("write", target, &error))?;
         return Ok(true);
     }
     remove(&partial)?;
@@ -48,7 +49,7 @@ pub fn seed_lock_files(from: &Slot, to: &Slot) -> Result<(), Failure> {
         let destination = to.tree().join(&path);
         if !tracked.contains(&path) && destination.parent().is_some_and(Path::is_dir) {
             fs::copy(from.tree().join(&path), &destination)
-                .map_err(|error| cache_failure("write", &destination, &error))?;
+                .map_err(|error| cache::failure("write", &destination, &error))?;
         }
     }
     Ok(())
@@ -56,10 +57,10 @@ pub fn seed_lock_files(from: &Slot, to: &Slot) -> Result<(), Failure> {
 
 fn remove(path: &Path) -> Result<(), Failure> {
     if path.exists() {
-        admin::discard(path);
+        disk::discard(path);
         if path.exists() {
             let error = io::Error::other("it is still there");
-            return Err(cache_failure("delete", path, &error));
+            return Err(cache::failure("delete", path, &error));
         }
     }
     Ok(())
@@ -99,5 +100,7 @@ fn touch_tracked_files(tree: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    // Git takes a file with another time for changed, and the next checkout would write it again,
+    // after which cargo would build everything again.
+    submodule::refresh(tree).map_err(io::Error::other)
 }

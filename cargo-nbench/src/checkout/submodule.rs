@@ -2,52 +2,72 @@
 //! network and without `git submodule`, which would write to the user's
 //! configuration. It must not know slots.
 
-use super::cache_failure;
+use super::private::{self, Source};
+use super::tree;
 use crate::failure::{Exit, Failure};
 use crate::git::{Git, path_from_bytes};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Checks out every submodule of `tree`, and theirs. `modules` holds the git
-/// directories that `git submodule` keeps, `user` is the user's working tree.
-/// One that the user has not got stays empty, as it is there: perhaps no
-/// benchmark needs it.
+/// Checks out every submodule of `tree`, and theirs. `source` is the repository whose git directory
+/// holds those that `git submodule` keeps, `user` the user's working tree. One that the user has not
+/// got stays empty, as it is there: perhaps no benchmark needs it. Says whether generated files were
+/// lost; with `same` they stay.
 ///
 /// # Errors
 ///
 /// A usage failure with the command that helps, when the user has the submodule
 /// but not the commit that is needed of it.
-pub(super) fn update(tree: &Path, modules: &Path, user: &Path) -> Result<(), Failure> {
+pub(super) fn update(
+    tree: &Path,
+    source: &Source,
+    user: &Path,
+    same: bool,
+) -> Result<bool, Failure> {
+    let mut lost = false;
     if !tree.join(".gitmodules").is_file() {
-        return Ok(());
+        return Ok(lost);
     }
     let names = names(tree)?;
     for (path, commit) in links(tree)? {
         // A link without a name is a nested repository; git ignores it too.
         let Some(name) = names.get(&path) else { continue };
-        let (kept, used) = (modules.join(name), user.join(&path));
-        let source = if kept.join("HEAD").is_file() {
-            &kept
+        let (kept, used) = (source.modules().join(name), user.join(&path));
+        let common = if kept.join("HEAD").is_file() {
+            kept
         } else if used.join(".git").exists() {
-            &used
+            Git::at(&used).path(&["rev-parse", "--git-common-dir"])?
         } else {
             continue;
         };
+        let inner = Source::read(&common, None)?;
         let destination = tree.join(&path);
-        if check_out(&destination, &commit).is_err() {
-            clone(source, &destination)?;
-            check_out(&destination, &commit).map_err(|_| {
-                let path = path.display();
-                Failure::new(
-                    Exit::Usage,
-                    format!("the submodule `{path}` has no commit `{commit}` here"),
-                )
-                .hint(format!("run `git -C {path} fetch origin {commit}`"))
-            })?;
+        lost |= check_out(&destination, &inner, &commit, same).map_err(|failure| {
+            let path = path.display();
+            Failure::new(
+                Exit::Usage,
+                format!("the submodule `{path}` has no commit `{commit}` here: {}", failure.error),
+            )
+            .hint(format!("run `git -C {path} fetch origin {commit}`"))
+        })?;
+        lost |= update(&destination, &inner, &used, same)?;
+    }
+    Ok(lost)
+}
+
+/// Lets git note the times of the files in `tree` and its submodules, whose content is as it was.
+///
+/// # Errors
+///
+/// A usage failure when git cannot be started.
+pub(super) fn refresh(tree: &Path) -> Result<(), Failure> {
+    // It fails where a file is not as it was, which is for the next checkout to mend.
+    let _ = Git::at(tree).run(&["update-index", "-q", "--refresh"]);
+    for (path, _) in links(tree)? {
+        let inner = tree.join(path);
+        if private::exists(&inner) {
+            refresh(&inner)?;
         }
-        update(&destination, &source.join("modules"), &used)?;
     }
     Ok(())
 }
@@ -82,27 +102,21 @@ fn links(tree: &Path) -> Result<Vec<(PathBuf, String)>, Failure> {
     Ok(entries.collect())
 }
 
-fn check_out(destination: &Path, commit: &str) -> Result<(), Failure> {
-    if !destination.join(".git").is_dir() {
-        // Git would walk up and move the superproject instead.
-        return Err(Failure::new(Exit::Usage, "the submodule is empty"));
+fn check_out(
+    destination: &Path,
+    source: &Source,
+    commit: &str,
+    same: bool,
+) -> Result<bool, Failure> {
+    if private::exists(destination) {
+        let old = private::prepare(destination, source, &[])
+            .and_then(|()| tree::update(destination, commit, same));
+        if let Ok(lost) = old {
+            return Ok(lost);
+        }
     }
-    let git = Git::at(destination);
-    git.run(&["checkout", "--quiet", "--detach", "--force", commit, "--"])?;
-    git.run(&["clean", "-ffdxq"])?;
-    Ok(())
-}
-
-fn clone(source: &Path, destination: &Path) -> Result<(), Failure> {
-    if destination.exists() {
-        fs::remove_dir_all(destination)
-            .map_err(|error| cache_failure("delete", destination, &error))?;
-    }
-    let parent = destination.parent().unwrap_or(destination);
-    fs::create_dir_all(parent).map_err(|error| cache_failure("create", parent, &error))?;
-    let arguments = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"];
-    let mut arguments: Vec<&OsStr> = arguments.map(OsStr::new).to_vec();
-    arguments.extend([source.as_os_str(), destination.as_os_str()]);
-    Git::at(parent).run(&arguments)?;
-    Ok(())
+    tree::remove(destination)?;
+    private::prepare(destination, source, &[])?;
+    tree::update(destination, commit, false)?;
+    Ok(true)
 }

@@ -126,11 +126,8 @@ impl Sink for Collector<'_> {
 /// When settings, build or selection fail.
 pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
-    if let Some(busy) = crate::busy::warning() {
-        term.warn(&busy);
-    }
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
@@ -142,8 +139,22 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         settings.plan.seed = settings::fresh_seed();
     }
     let tree = repository.working_tree()?;
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
-    let wish = Wish { repository: &repository, here: &here, options: &options, overlay: false };
+    let wish = Wish {
+        repository: &repository,
+        here: &here,
+        options: &options,
+        overlay: false,
+        workspace: &root,
+        share: &settings.share,
+        own_toolchains: false,
+    };
     let built = build_sides(term, &wish, &[tree.clone(), tree])?;
     let (targets, _) = built.common();
     for line in &built.remarks {

@@ -15,11 +15,13 @@ use crate::commands::{
 use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
+use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
 use crate::page::Page;
 use crate::place::addresses_summary;
+use crate::policy::{self, Compared};
 use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
@@ -41,18 +43,22 @@ const MOST: usize = 16;
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
-    if let Some(busy) = crate::busy::warning() {
-        term.warn(&busy);
-    }
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
-    let repository = Repository::discover(&here)?;
+    let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
     flags.batching.clone_from(&args.batching);
     flags.layouts = args.layouts.map(settings::layouts);
-    let mut settings = settings::load(&root, flags)?;
+    let (revisions, why) = choose(&repository, &args.revisions)?;
+    let gated = policy::is_gated(args.gate, args.require_verdict);
+    let mut settings = if gated {
+        let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
+        policy::settings(term, compared, flags)?
+    } else {
+        settings::load(&root, flags)?
+    };
     settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
@@ -62,20 +68,28 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         // Its p-values are of the other method.
         settings.plan.control_discovery = false;
     }
-    let (revisions, why) = choose(&repository, &args.revisions)?;
     if let Some(why) = why {
         term.note(&why);
+    }
+    for remark in repository.remarks() {
+        term.warn(&remark);
     }
     let names: Vec<String> =
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
 
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
     let wish = Wish {
         repository: &repository,
         here: &here,
         options: &options,
         overlay: args.overlay_benches,
+        workspace: &root,
+        share: &settings.share,
+        own_toolchains: args.own_toolchains,
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
@@ -133,12 +147,14 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         rules: &settings.rules,
         threshold_is_given: args.threshold.is_some(),
     };
+    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
     let (mut lanes, mut ids) = (Vec::new(), Vec::new());
     let mut any = false;
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
-        let listed = list_target(&starter, target, &settings.aliases);
+        let mut listed = list_target(&starter, target, &settings.aliases);
+        listed.by_reference = gated;
         ids.extend(listed.ids());
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
@@ -165,6 +181,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
+            let notes = built.notes(&repository, &listed.target, gated)?;
+            session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,
                 Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::args::CleanArgs;
+use crate::cache;
 use crate::checkout;
 use crate::failure::{Exit, Failure};
 use crate::revision::Repository;
@@ -15,6 +16,11 @@ use crate::term::Term;
 pub fn clean(term: &mut Term, args: &CleanArgs) -> Result<Exit, Failure> {
     let repository = if args.all { None } else { Some(Repository::discover(Path::new("."))?) };
     let freed = checkout::clean(repository.as_ref())?;
-    term.line(&format!("freed {:.1} MiB of cached checkouts and builds", freed as f64 / 1048576.0));
+    let cache = cache::path()?;
+    term.line(&format!(
+        "freed {:.1} MiB of cached checkouts and builds in `{}`",
+        freed as f64 / 1048576.0,
+        cache.display()
+    ));
     Ok(Exit::Done)
 }

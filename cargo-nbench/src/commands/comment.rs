@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use nbench_store::{RunCommand, Store};
+use nbench_store::{RunCommand, RunRow, Store};
 use nbench_templates::{
     CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched, marker,
 };
@@ -26,9 +26,10 @@ const MAX_INPUT: u64 = 64 << 20;
 pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
     let lines = match &args.from {
         Some(file) => read(file)?,
-        None => stored(args)?,
+        None => stored(term, args)?,
     };
-    let view = view(&lines, &args.id)?;
+    let failed = args.from.as_ref().and_then(|_| unfinished(&lines, args.post));
+    let view = view(&lines, &args.id, failed)?;
     let body = nbench_templates::comment(&view)
         .map_err(|error| Failure::new(Exit::Publish, format!("render the comment: {error}")))?;
     term.verbatim(&body);
@@ -111,7 +112,7 @@ fn read(file: &Path) -> Result<Vec<Line>, Failure> {
 }
 
 /// Lines of the last comparison in the store.
-fn stored(args: &CommentArgs) -> Result<Vec<Line>, Failure> {
+fn stored(term: &mut Term, args: &CommentArgs) -> Result<Vec<Line>, Failure> {
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let settings = settings::load(&root, nbench_config::Layer::default())?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
@@ -124,16 +125,48 @@ fn stored(args: &CommentArgs) -> Result<Vec<Line>, Failure> {
         _ => store_failure(&e),
     })?;
     let store_error = |e: nbench_store::StoreError| store_failure(&e);
-    let run = store.latest_run(Some(RunCommand::Ab)).map_err(store_error)?.ok_or_else(nothing)?;
+    let mut runs = store.runs().map_err(store_error)?;
+    runs.retain(|run| run.begun.command == RunCommand::Ab);
+    runs.sort_by_key(|run| std::cmp::Reverse(run.id));
+    let mut passed_over = Vec::new();
+    for run in runs {
+        let lines = lines_of(&store, &run).map_err(store_error)?;
+        if has_results(&lines) {
+            if let Some(newest) = passed_over.first() {
+                term.warn(&format!(
+                    "run {newest}, the newest comparison, has no results; this is run {} of {}",
+                    run.id.0,
+                    crate::date::utc(run.begun.started_at / 1000),
+                ));
+            }
+            return Ok(lines);
+        }
+        passed_over.push(run.id.0);
+    }
+    Err(nothing())
+}
+
+/// Whether there is anything to be shown.
+fn has_results(lines: &[Line]) -> bool {
+    lines.iter().any(|line| {
+        matches!(
+            line,
+            Line::Comparison(_) | Line::Failure(_) | Line::Unmatched(_) | Line::NotMeasurable(_)
+        )
+    })
+}
+
+/// What a run of the store has printed.
+fn lines_of(store: &Store, run: &RunRow) -> Result<Vec<Line>, nbench_store::StoreError> {
     let mut lines: Vec<Line> = serde_json::from_str::<serde_json::Value>(&run.details)
         .ok()
         .and_then(|mut details| details.get_mut("lines").map(serde_json::Value::take))
         .and_then(|aside| serde_json::from_value(aside).ok())
         .unwrap_or_default();
-    for row in store.comparisons_of_run(run.id).map_err(store_error)? {
+    for row in store.comparisons_of_run(run.id)? {
         lines.extend(stored_comparison(&row).map(|c| Line::Comparison(Box::new(c))));
     }
-    for failure in store.failures(run.id).map_err(store_error)? {
+    for failure in store.failures(run.id)? {
         lines.push(Line::Failure(FailureLine {
             package: failure.package,
             target: failure.target,
@@ -146,8 +179,25 @@ fn stored(args: &CommentArgs) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
+/// Why printed lines are not those of a comparison that came to its end. Nothing at all is worth a
+/// comment only where an older one would stay.
+fn unfinished(lines: &[Line], is_posted: bool) -> Option<String> {
+    let found = |wanted: &dyn Fn(&Line) -> Option<String>| lines.iter().rev().find_map(wanted);
+    let error = found(&|line| match line {
+        Line::Error(error) => Some(error.error.lines().next().unwrap_or_default().to_owned()),
+        _ => None,
+    });
+    let has_summary = lines.iter().any(|line| matches!(line, Line::Summary(_)));
+    let is_begun = lines.iter().any(|line| matches!(line, Line::Context(c) if c.command == "ab"));
+    error.or_else(|| match (lines.is_empty(), is_begun && !has_summary) {
+        (true, _) => is_posted.then(|| "it printed nothing".to_owned()),
+        (_, true) => Some("it was ended before its summary".to_owned()),
+        _ => None,
+    })
+}
+
 /// The view of a comment; with several contenders each row names its own.
-fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
+fn view(lines: &[Line], id: &str, failed: Option<String>) -> Result<CommentView, Failure> {
     let context = lines
         .iter()
         .find_map(|line| match line {
@@ -205,7 +255,7 @@ fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
             _ => {}
         }
     }
-    if comparisons.is_empty() && failures.is_empty() && unmatched.is_empty() {
+    if failed.is_none() && comparisons.is_empty() && failures.is_empty() && unmatched.is_empty() {
         return Err(Failure::new(Exit::NothingSelected, "there is no comparison to render")
             .hint("`cargo nbench ab` makes one"));
     }
@@ -215,14 +265,25 @@ fn view(lines: &[Line], id: &str) -> Result<CommentView, Failure> {
         marker_id: id.to_owned(),
         reference: side(&reference),
         contender: side(&contender),
+        method: if comparisons.is_empty() && failed.is_some() {
+            "Nothing was measured".to_owned()
+        } else {
+            method(&comparisons)
+        },
+        failed,
         counts,
         rows: comparisons.iter().map(|c| row(c, several)).collect(),
         failures,
         unmatched,
         host: host(&context),
-        method: method(&comparisons),
         geomean: geomean(&comparisons),
-        command: context.invocation.clone(),
+        command: lines
+            .iter()
+            .find_map(|line| match line {
+                Line::Error(error) => Some(error.invocation.clone()),
+                _ => None,
+            })
+            .unwrap_or(context.invocation.clone()),
     })
 }
 
@@ -302,6 +363,7 @@ fn geomean(comparisons: &[&Comparison]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::ErrorLine;
 
     #[test]
     fn the_geometric_mean_needs_two_ratios() {
@@ -312,7 +374,41 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_that_did_not_come_to_its_end_says_so() {
+        let error = Line::Error(ErrorLine {
+            command: "ab".into(),
+            invocation: "cargo nbench ab".into(),
+            error: "cannot build `b`\nat length".into(),
+            hint: None,
+            exit: 3,
+        });
+        let context = Line::Context(Context { command: "ab".into(), ..Context::default() });
+        let row = Line::Comparison(Box::default());
+        let summary = Line::Summary(Default::default());
+        let table = [
+            (vec![error.clone()], true, Some("cannot build `b`")),
+            (vec![context.clone(), row.clone(), error], false, Some("cannot build `b`")),
+            (vec![context.clone(), row.clone()], false, Some("it was ended before its summary")),
+            (vec![], true, Some("it printed nothing")),
+            (vec![], false, None),
+            (vec![context, row.clone(), summary], true, None),
+            // What somebody has picked from a result.
+            (vec![row], true, None),
+        ];
+        for (lines, is_posted, expected) in table {
+            let failed = unfinished(&lines, is_posted);
+            assert_eq!(failed.as_deref(), expected, "{lines:?}");
+            if failed.is_some() {
+                let view = view(&lines, "x", failed).unwrap();
+                let text = nbench_templates::comment(&view).unwrap();
+                assert!(text.contains("**the comparison failed**"), "{text}");
+                assert!(text.contains("**Failed**: "), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_to_render_is_said() {
-        assert_eq!(view(&[], "x").unwrap_err().exit, Exit::NothingSelected);
+        assert_eq!(view(&[], "x", None).unwrap_err().exit, Exit::NothingSelected);
     }
 }

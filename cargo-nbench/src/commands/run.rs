@@ -17,7 +17,7 @@ use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::lines::{Context, Line};
 use crate::record::{Recorder, now_ms, rev, revision_row};
-use crate::revision::{Repository, Revision};
+use crate::revision::{Repository, Revision, Undiscovered};
 use crate::session::{Session, Sides};
 use crate::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::suite::{Target, list_target, program};
@@ -52,7 +52,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
 
     let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
     tree.built();
-    let revision = measured_revision(here)?;
+    let revision = measured_revision(term, &settings::start(here, &args.build));
     let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);
     let mut recorder =
@@ -141,25 +141,46 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     Ok(exit_of(&ended, GatePolicy::Report, false, term))
 }
 
-/// The commit that the working tree stands on, with the digest of what differs from it. Outside git a
-/// result is stored all the same, without a place in a history.
-fn measured_revision(here: &Path) -> Result<Revision, Failure> {
-    match Repository::discover(here) {
-        Ok(repository) => {
-            let tree = repository.working_tree()?;
-            standing_on(&repository, &tree)
+/// The commit that the working tree stands on, with the digest of what differs from it. What git
+/// cannot tell costs a result its place in a history, not the measurement.
+fn measured_revision(term: &mut Term, here: &Path) -> Revision {
+    let unversioned = |subject: &str| Revision {
+        label: "@tree".to_owned(),
+        commit: "unversioned".to_owned(),
+        tree: "unversioned".to_owned(),
+        parents: Vec::new(),
+        author_time: 0,
+        committer_time: 0,
+        subject: subject.to_owned(),
+        dirty: None,
+        snapshot: false,
+    };
+    let repository = match Repository::find(here) {
+        Ok(repository) => repository,
+        Err(Undiscovered::Outside(_)) => return unversioned("not in a git repository"),
+        Err(Undiscovered::Refused(failure)) => {
+            warn(term, "the results are stored without a commit", &failure);
+            return unversioned("in a git repository that cannot be used");
         }
-        Err(_) => Ok(Revision {
-            label: "@tree".to_owned(),
-            commit: "unversioned".to_owned(),
-            tree: "unversioned".to_owned(),
-            parents: Vec::new(),
-            author_time: 0,
-            committer_time: 0,
-            subject: "not in a git repository".to_owned(),
-            dirty: None,
-            snapshot: false,
-        }),
+    };
+    let tree = repository.working_tree().and_then(|tree| standing_on(&repository, &tree));
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
+    tree.unwrap_or_else(|failure| {
+        warn(term, "the results are stored as those of uncommitted changes", &failure);
+        let head = repository.resolve("HEAD");
+        let head = head.unwrap_or_else(|_| unversioned("a working tree that git cannot describe"));
+        // Equal digests would say that two states of the tree are equal.
+        let unknown = format!("unknown-{}", now_ms());
+        Revision { label: "@tree".to_owned(), dirty: Some(unknown), ..head }
+    })
+}
+
+fn warn(term: &mut Term, consequence: &str, failure: &Failure) {
+    term.warn(&format!("{consequence}: {}", failure.error));
+    if let Some(hint) = &failure.hint {
+        term.note(&format!("hint: {hint}"));
     }
 }
 

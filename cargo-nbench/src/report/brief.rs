@@ -216,7 +216,9 @@ fn context(c: &Context) -> String {
         let parts: Vec<&str> = text.split(", ").take(parts).collect();
         cut(&parts.join(", "), 44)
     };
-    let parts = [first(&c.host_summary, 2), first(&c.toolchain_summary, 1), c.preset.clone()];
+    let compiler = first(&c.toolchain_summary, 1);
+    let compiler = compiler.split(" (").next().unwrap_or_default().to_owned();
+    let parts = [first(&c.host_summary, 2), compiler, c.preset.clone()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" \u{b7} ")
 }
 
@@ -229,5 +231,7 @@ fn cut(text: &str, longest: usize) -> String {
     format!("{}..", kept.trim_end())
 }
 
+#[cfg(test)]
+mod readme;
 #[cfg(test)]
 mod tests;

@@ -23,11 +23,10 @@ impl Repository {
         }
         let branch = self.default_branch();
         if let Some((name, tip)) = &branch
-            && let Ok(base) = self.git2.merge_base(head, *tip)
+            && let Ok(base) = self.merge_base(name, &head, tip)
             && base != head
         {
-            let mut revision = self.describe(&format!("{name}..."), base)?;
-            revision.label = format!("{name}...");
+            let revision = self.describe(&format!("{name}..."), &base)?;
             return Ok((revision, format!("compared with the merge base with `{name}`")));
         }
         let why = match branch {
@@ -36,8 +35,8 @@ impl Repository {
             }
             None => "no default branch was found: compared with HEAD~1".to_owned(),
         };
-        let parents = self.git2.find_commit(head).map_or(0, |commit| commit.parent_count());
-        if parents == 0 && !self.is_shallow() {
+        let is_first = self.describe("HEAD", &head)?.parents.is_empty();
+        if is_first && !self.is_shallow() {
             return Err(Failure::new(
                 Exit::Usage,
                 "HEAD is the first commit and the working tree is clean, \
@@ -50,25 +49,21 @@ impl Repository {
 
     /// The default branch by name and tip: where `origin/HEAD` points, else
     /// `init.defaultBranch`, else `main`, else `master`.
-    fn default_branch(&self) -> Option<(String, git2::Oid)> {
-        let tip = |full: &str| {
-            let commit = self.git2.find_reference(full).ok()?.peel_to_commit().ok()?;
-            Some(commit.id())
-        };
-        if let Ok(reference) = self.git2.find_reference("refs/remotes/origin/HEAD")
-            && let Ok(Some(target)) = reference.symbolic_target()
-            && let Some(oid) = tip(target)
+    fn default_branch(&self) -> Option<(String, String)> {
+        let tip = |full: &str| self.peeled(full);
+        let git = self.git();
+        if let Ok(target) = git.line(&["symbolic-ref", "-q", "refs/remotes/origin/HEAD"])
+            && let Some(commit) = tip(&target)
         {
-            let name = target.strip_prefix("refs/remotes/").unwrap_or(target);
-            return Some((name.to_owned(), oid));
+            let name = target.strip_prefix("refs/remotes/").unwrap_or(&target);
+            return Some((name.to_owned(), commit));
         }
-        let configured =
-            self.git2.config().and_then(|config| config.get_string("init.defaultBranch")).ok();
+        let configured = git.line(&["config", "--get", "init.defaultBranch"]).ok();
         configured.into_iter().chain(["main".to_owned(), "master".to_owned()]).find_map(|name| {
             let remote = format!("origin/{name}");
             tip(&format!("refs/remotes/{remote}"))
-                .map(|oid| (remote, oid))
-                .or_else(|| tip(&format!("refs/heads/{name}")).map(|oid| (name, oid)))
+                .map(|commit| (remote, commit))
+                .or_else(|| tip(&format!("refs/heads/{name}")).map(|commit| (name, commit)))
         })
     }
 }

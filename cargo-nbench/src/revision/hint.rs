@@ -62,14 +62,14 @@ fn otherwise(spec: &str, remote: Option<&str>) -> String {
 
 /// The remote to fetch from: `origin`, else the first one.
 pub(super) fn remote(repository: &Repository) -> Option<String> {
-    let remotes = repository.git2.remotes().ok()?;
-    let names: Vec<&str> = remotes.iter().filter_map(|name| name.ok().flatten()).collect();
+    let remotes = repository.git().line(&["remote"]).unwrap_or_default();
+    let names: Vec<&str> = remotes.lines().collect();
     let chosen = names.iter().find(|name| **name == "origin").or(names.first());
     chosen.map(|name| (*name).to_owned())
 }
 
 fn is_full_hash(spec: &str) -> bool {
-    spec.len() == 40 && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(spec.len(), 40 | 64) && spec.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// How many generations back `HEAD~3` or `main^` asks for.
@@ -93,11 +93,9 @@ fn generations(spec: &str) -> Option<u64> {
 }
 
 fn names(repository: &Repository) -> Vec<String> {
-    let Ok(references) = repository.git2.references() else { return Vec::new() };
-    references
-        .flatten()
-        .filter_map(|reference| reference.shorthand().ok().map(str::to_owned))
-        .collect()
+    let format = "--format=%(refname:lstrip=2)";
+    let names = repository.git().line(&["for-each-ref", format]).unwrap_or_default();
+    names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,26 @@ impl Fixture {
     }
 
     pub(crate) fn repository(&self) -> Repository {
-        Repository::discover(&self.path()).unwrap()
+        self.repository_at(&self.path())
+    }
+
+    /// The repository around a directory, with the cache of this fixture.
+    pub(crate) fn repository_at(&self, path: &Path) -> Repository {
+        Repository::discover(path).unwrap().with_cache(self.beside("cache"))
+    }
+
+    /// Runs git as [`Fixture::git`], which also sees the objects of snapshots.
+    pub(crate) fn git_with_snapshots(&self, arguments: &[&str]) -> String {
+        let repository = self.repository();
+        let output = repository.objects().map(|objects| {
+            Command::new("git")
+                .current_dir(self.path())
+                .args(arguments)
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects)
+                .output()
+                .unwrap()
+        });
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
     }
 
     /// Everything of git's that must survive us, as bytes.
@@ -59,6 +78,7 @@ impl Fixture {
         for name in ["index", "HEAD", "config", "ORIG_HEAD", "packed-refs"] {
             state.insert(name.to_owned(), fs::read(git.join(name)).unwrap_or_default());
         }
+        state.insert("files".to_owned(), files_below(&git).join("\n").into_bytes());
         let listed = [
             ("refs", &["for-each-ref"][..]),
             ("stash", &["stash", "list"]),
@@ -71,6 +91,23 @@ impl Fixture {
         }
         state
     }
+}
+
+/// Every file below a directory, with its size.
+fn files_below(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(place) = left.pop() {
+        for entry in fs::read_dir(place).unwrap().map(Result::unwrap) {
+            let metadata = entry.metadata().unwrap();
+            found.push(format!("{} {}", entry.path().display(), metadata.len()));
+            if metadata.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 /// Runs git with an identity of its own and without the user's settings.
@@ -169,7 +206,7 @@ fn a_shallow_clone_names_how_to_deepen() {
     let clone = fixture.beside("clone");
     let url = format!("file://{}", fixture.path().display());
     git(&fixture.path(), &["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]);
-    let repository = Repository::discover(&clone).unwrap();
+    let repository = fixture.repository_at(&clone);
     assert!(repository.is_shallow());
     let hint = failure(repository.resolve("HEAD~2")).hint.unwrap();
     assert!(hint.contains("git fetch --deepen=2 origin"), "{hint}");
@@ -224,7 +261,7 @@ fn a_snapshot_holds_everything_and_changes_nothing() {
     assert!(snapshot.snapshot);
     assert_eq!(snapshot.dirty.as_ref(), Some(&snapshot.tree));
     assert_eq!(snapshot.parents, [fixture.git(&["rev-parse", "HEAD"])]);
-    let listing = fixture.git(&["ls-tree", "-r", &snapshot.commit]);
+    let listing = fixture.git_with_snapshots(&["ls-tree", "-r", &snapshot.commit]);
     let entries: Vec<(&str, &str)> = listing
         .lines()
         .map(|line| (line.split(' ').next().unwrap(), line.split('\t').nth(1).unwrap()))
@@ -242,7 +279,7 @@ fn a_snapshot_holds_everything_and_changes_nothing() {
     ];
     assert_eq!(entries, expected);
     let staged = format!("{}:staged", snapshot.commit);
-    assert_eq!(fixture.git(&["show", &staged]), "then changed again");
+    assert_eq!(fixture.git_with_snapshots(&["show", &staged]), "then changed again");
     let again = repository.working_tree().unwrap();
     assert_eq!(again.commit, snapshot.commit, "equal sources are one commit");
 
@@ -282,7 +319,8 @@ fn files_that_git_is_told_to_overlook_are_seen() {
     let snapshot = fixture.repository().working_tree().unwrap();
     assert_eq!(fixture.state(), before);
     for (name, text) in [("assumed", "22"), ("skipped", "22"), ("both", "22"), ("absent", "1")] {
-        assert_eq!(fixture.git(&["show", &format!("{}:{name}", snapshot.commit)]), text, "{name}");
+        let file = format!("{}:{name}", snapshot.commit);
+        assert_eq!(fixture.git_with_snapshots(&["show", &file]), text, "{name}");
     }
 }
 
@@ -304,11 +342,11 @@ fn snapshots_work_from_a_linked_worktree() {
     let linked = fixture.beside("linked");
     fixture.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
     fs::write(linked.join("a"), "2").unwrap();
-    let repository = Repository::discover(&linked).unwrap();
+    let repository = fixture.repository_at(&linked);
     assert_eq!(repository.root(), linked);
     assert_eq!(repository.common_dir(), fixture.path().join(".git"));
     let snapshot = repository.working_tree().unwrap();
-    assert_eq!(fixture.git(&["show", &format!("{}:a", snapshot.commit)]), "2");
+    assert_eq!(fixture.git_with_snapshots(&["show", &format!("{}:a", snapshot.commit)]), "2");
     assert!(fixture.repository().working_tree().unwrap().dirty.is_none());
 }
 
@@ -322,11 +360,12 @@ fn a_separate_git_directory_is_not_taken_for_the_working_tree() {
     fs::create_dir(&tree).unwrap();
     git(&tree, &["init", "-q", "-b", "main", &separate]);
     fs::write(tree.join("b"), "2").unwrap();
-    let repository = Repository::discover(&tree).unwrap();
+    let repository = fixture.repository_at(&tree);
     assert_eq!(repository.root(), tree);
     assert_eq!(repository.common_dir(), git_dir);
     let snapshot = repository.working_tree().unwrap();
-    assert_eq!(git(&tree, &["ls-tree", "--name-only", &snapshot.commit]), "b");
+    let listed = ["ls-tree", "--name-only", &snapshot.commit];
+    assert_eq!(repository.git().line(&listed).unwrap(), "b");
 }
 
 #[test]

@@ -1,0 +1,362 @@
+//! Which changed files the code behind a benchmark may read when it runs, judged by what its sources
+//! say. It knows no names of documents or folders; what it cannot exclude it names.
+//!
+//! A program reads a file by a name, and a name is a text in its sources, a text in its executable, an
+//! entry of a folder that it lists, or something that it is told from outside. So a file counts as read
+//!
+//! - when a text in a local source has its name as a word, or a small file that such a text names does;
+//! - when it is no source and the loaded bytes have its name (C code, `env!`, what other crates bring);
+//! - when the code starts other programs;
+//! - and, where the code has any word of opening files: when a text has its stem or one of its folders as
+//!   a word, is a format that its name fits (`page{n}.md`), or is its extension; when the code lists
+//!   folders or reads arguments or the environment; for a source also when the code asks where it
+//!   stands (`file!`).
+//!
+//! Texts that only the compiler reads (`include_str!`, `#[doc]`, `#[path]`) are no evidence: what they
+//! bring is in the executable, and would differ there. Neither are comments and `#[cfg(test)]` modules.
+
+use super::lexer::{Token, tokens};
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Longest file that is searched for names of other files.
+const LONGEST_LIST: usize = 1 << 20;
+
+/// Longest text that is taken for a path.
+const LONGEST_PATH: usize = 200;
+
+/// Parts of names that tell that code may open files.
+const OPENING: [&str; 18] = [
+    "dir",
+    "directory",
+    "dirs",
+    "fd",
+    "file",
+    "files",
+    "fopen",
+    "fs",
+    "io",
+    "libc",
+    "load",
+    "memmap",
+    "memmap2",
+    "mmap",
+    "open",
+    "path",
+    "paths",
+    "read",
+];
+
+/// Names that list folders.
+const LISTING: [&str; 13] = [
+    "Glob",
+    "ReadDir",
+    "Walk",
+    "WalkBuilder",
+    "WalkDir",
+    "glob",
+    "glob_with",
+    "globwalk",
+    "nftw",
+    "opendir",
+    "read_dir",
+    "readdir",
+    "walkdir",
+];
+
+/// Functions of `std::env` that bring texts from outside.
+const OUTSIDE: [&str; 6] = ["args", "args_os", "var", "var_os", "vars", "vars_os"];
+
+/// How sure it is that a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Its name stands there.
+    Named,
+    /// It cannot be excluded.
+    Possible,
+}
+
+/// What the sources behind one benchmark say of files.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    /// Texts in lower case, one a line.
+    texts: String,
+    /// Files that a text names, and files that are part of the executable, in lower case.
+    lists: String,
+    /// Names in the code in lower case, where it turns names into texts.
+    words: String,
+    /// Formats as the fixed parts of their last component.
+    formats: BTreeSet<Vec<String>>,
+    /// Short texts without a leading dot.
+    endings: HashSet<String>,
+    /// Texts that may be paths.
+    paths: BTreeSet<String>,
+    opens: bool,
+    searches: bool,
+    starts_programs: bool,
+    locates_itself: bool,
+    /// A source that is not there any more.
+    unreadable: bool,
+}
+
+impl Evidence {
+    /// Reads sources, and from `directories` the files that texts in them name.
+    pub(crate) fn gather<'p>(
+        sources: impl IntoIterator<Item = &'p PathBuf>,
+        directories: &[&Path],
+    ) -> Evidence {
+        let mut evidence = Evidence::default();
+        for source in sources {
+            match fs::read(source) {
+                Ok(bytes) => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    if is_rust(source) { evidence.add(&text) } else { evidence.add_list(&text) }
+                }
+                Err(_) => evidence.unreadable = true,
+            }
+        }
+        let named: BTreeSet<PathBuf> = directories
+            .iter()
+            .flat_map(|directory| evidence.paths.iter().map(move |path| directory.join(path)))
+            .filter(|path| path.metadata().is_ok_and(|m| m.is_file()))
+            .collect();
+        for path in &named {
+            // A link is read under the name of what it leads to.
+            match (fs::read(path), path.canonicalize()) {
+                (Ok(bytes), Ok(real)) => {
+                    evidence.add_list(&real.to_string_lossy());
+                    if bytes.len() <= LONGEST_LIST && !bytes.contains(&0) {
+                        evidence.add_list(&String::from_utf8_lossy(&bytes));
+                    }
+                }
+                _ => evidence.unreadable = true,
+            }
+        }
+        evidence
+    }
+
+    fn add_list(&mut self, text: &str) {
+        self.lists.push_str(&text.to_lowercase());
+        self.lists.push('\n');
+    }
+
+    /// Takes what the text of one source says.
+    fn add(&mut self, source: &str) {
+        let code = at_run_time(&tokens(source));
+        let names_are_texts = code.iter().any(|t| matches!(t, Token::Word(w) if w == "stringify"));
+        for (at, token) in code.iter().enumerate() {
+            match token {
+                Token::Text(text) => self.add_text(text),
+                Token::Word(word) => {
+                    if names_are_texts {
+                        self.words.push_str(&word.to_lowercase());
+                        self.words.push('\n');
+                    }
+                    let then = |sign: char| code.get(at + 1) == Some(&Token::Sign(sign));
+                    let before = at.checked_sub(1).and_then(|at| code.get(at));
+                    let is_method = before == Some(&Token::Sign('.'));
+                    let is_declared = matches!(before, Some(Token::Word(w)) if w == "fn");
+                    self.opens |= parts(word).iter().any(|part| OPENING.contains(&part.as_str()));
+                    let lists = LISTING.contains(&word.as_str());
+                    self.opens |= lists;
+                    self.searches |= lists;
+                    self.searches |=
+                        OUTSIDE.contains(&word.as_str()) && then('(') && !is_method && !is_declared;
+                    self.starts_programs |= word == "Command" || (word == "cmd" && then('!'));
+                    self.locates_itself |= (word == "file" && then('!')) || word == "Location";
+                }
+                Token::Char(_) | Token::Sign(_) => {}
+            }
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        let lower = text.to_lowercase();
+        self.texts.push_str(&lower);
+        self.texts.push('\n');
+        self.formats.extend(format(&lower));
+        if lower.len() <= 12 {
+            self.endings.insert(lower.trim_start_matches('.').to_owned());
+        }
+        // A text behind `env!("CARGO_MANIFEST_DIR")` begins with a separator.
+        let path = text.trim_start_matches('/');
+        if (1..=LONGEST_PATH).contains(&path.len()) && !path.contains(['\n', '\0', '{']) {
+            self.paths.insert(path.to_owned());
+        }
+    }
+
+    /// Whether the file at `path`, relative to the repository with `/` as separator, may be read. The
+    /// text of the executable is `loaded`.
+    pub(crate) fn reading(&self, path: &str, loaded: &str) -> Option<Reading> {
+        let mut folders: Vec<String> = path.split('/').map(str::to_lowercase).collect();
+        let name = folders.pop().unwrap_or_default();
+        if self.unreadable || name.is_empty() {
+            return Some(Reading::Possible);
+        }
+        if has_word(&self.texts, &name) || has_word(&self.lists, &name) {
+            return Some(Reading::Named);
+        }
+        if !is_rust(Path::new(path)) && is_in_bytes(path, loaded) {
+            return Some(Reading::Named);
+        }
+        let (stem, ending) = match name.rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => (stem, ending),
+            _ => (name.as_str(), ""),
+        };
+        let possible = self.starts_programs
+            || self.opens
+                && (self.searches
+                    || (self.locates_itself && ending == "rs")
+                    || has_word(&self.texts, stem)
+                    || has_word(&self.words, stem)
+                    || folders.iter().any(|folder| has_word(&self.texts, folder))
+                    || (!ending.is_empty() && self.endings.contains(ending))
+                    || self.formats.iter().any(|format| fits(format, &name)));
+        possible.then_some(Reading::Possible)
+    }
+}
+
+/// Whether a path is that of a Rust source.
+pub(crate) fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Whether the bytes have the name of a file; of a short name without a dot also its folder, because
+/// such a name stands within many words.
+fn is_in_bytes(path: &str, loaded: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let long = name.contains('.') || name.len() >= 6;
+    let folder = folders.rsplit('/').next().unwrap_or_default();
+    if long || folder.is_empty() {
+        loaded.contains(name)
+    } else {
+        loaded.contains(&format!("{folder}/{name}"))
+    }
+}
+
+/// Whether `word` stands in `text` with no letter, digit or underscore beside it.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
+        })
+}
+
+/// Lower-case parts of a name in either of Rust's two styles.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if c == '_' || (c.is_uppercase() && was_lower) {
+            parts.push(String::new());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+        if c != '_' {
+            parts.last_mut().into_iter().for_each(|part| part.extend(c.to_lowercase()));
+        }
+    }
+    parts
+}
+
+/// Fixed parts around the holes of a format's last component; nothing where it has no hole or is one.
+fn format(text: &str) -> Option<Vec<String>> {
+    let mut pieces = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '{' if chars.next_if_eq(&'{').is_none() => {
+                chars.by_ref().find(|c| *c == '}')?;
+                pieces.push(String::new());
+            }
+            '}' => {
+                chars.next_if_eq(&'}');
+                pieces.last_mut()?.push('}');
+            }
+            '/' => pieces = vec![String::new()],
+            c => pieces.last_mut()?.push(c),
+        }
+    }
+    (pieces.len() > 1 && pieces.iter().any(|piece| !piece.is_empty())).then_some(pieces)
+}
+
+/// Whether a name may come from a format of these fixed parts.
+fn fits(format: &[String], name: &str) -> bool {
+    let [first, middle @ .., last] = format else { return false };
+    let Some(rest) = name.strip_prefix(first.as_str()) else { return false };
+    let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
+    middle.iter().all(|piece| match rest.split_once(piece.as_str()) {
+        Some((_, behind)) => {
+            rest = behind;
+            true
+        }
+        None => false,
+    })
+}
+
+/// Tokens without what only the compiler reads, and without modules of tests.
+fn at_run_time(code: &[Token]) -> Vec<Token> {
+    const INCLUDES: [&str; 3] = ["include", "include_bytes", "include_str"];
+    const ATTRIBUTES: [&str; 10] = [
+        "allow",
+        "cfg",
+        "deny",
+        "deprecated",
+        "doc",
+        "expect",
+        "forbid",
+        "must_use",
+        "path",
+        "warn",
+    ];
+    let is = |at: usize, sign: char| code.get(at) == Some(&Token::Sign(sign));
+    let word = |at: usize| match code.get(at) {
+        Some(Token::Word(word)) => word.as_str(),
+        _ => "",
+    };
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < code.len() {
+        let bracket = at + 1 + usize::from(is(at + 1, '!'));
+        if is(at, '#') && is(bracket, '[') {
+            let tests =
+                word(bracket + 1) == "cfg" && word(bracket + 3) == "test" && is(bracket + 4, ')');
+            let end = end_of_group(code, bracket);
+            if tests && word(end) == "mod" && is(end + 2, '{') {
+                at = end_of_group(code, end + 2);
+                continue;
+            }
+            if ATTRIBUTES.contains(&word(bracket + 1)) {
+                at = end;
+                continue;
+            }
+        }
+        if INCLUDES.contains(&word(at)) && is(at + 1, '!') {
+            at = end_of_group(code, at + 2);
+            continue;
+        }
+        kept.extend(code.get(at).cloned());
+        at += 1;
+    }
+    kept
+}
+
+/// The place behind the bracket that closes the one at `at`.
+fn end_of_group(code: &[Token], at: usize) -> usize {
+    let mut depth = 0_usize;
+    for (offset, token) in code.iter().enumerate().skip(at) {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return offset + 1;
+        }
+    }
+    code.len()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What a comparison confounds with the library: the benchmark's own source, or an input, that differs
+//! between the sides. It reads files of two checkouts and decides no verdict.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cargo::{Executable, normal};
+use crate::identical::inputs::{Evidence, Reading, is_rust};
+use crate::identical::is_inert;
+use crate::identical::lexer::tokens;
+
+/// One side of a target.
+#[derive(Clone, Copy)]
+pub(super) struct Half<'h> {
+    /// Its executable.
+    pub(super) executable: &'h Executable,
+    /// Root of its checkout.
+    pub(super) tree: &'h Path,
+}
+
+impl Half<'_> {
+    /// A source as seen from the repository; nothing outside of it.
+    fn within(&self, path: &Path) -> Option<String> {
+        let path = path.strip_prefix(self.tree).ok()?;
+        Some(path.to_string_lossy().replace('\\', "/"))
+    }
+
+    /// Sources of the benchmark itself by their path seen from its package, which may have moved.
+    fn bench(&self) -> BTreeMap<PathBuf, &Path> {
+        let package = normal(&self.executable.target.manifest_dir);
+        let own = self.executable.sources.bench.iter().filter(|p| p.starts_with(self.tree));
+        own.map(|path| {
+            let name = path.strip_prefix(&package).or_else(|_| path.strip_prefix(self.tree));
+            (name.unwrap_or(path).to_owned(), path.as_path())
+        })
+        .collect()
+    }
+
+    /// Whether a path of the repository is one of the sources behind the executable.
+    fn has_source(&self, path: &str) -> bool {
+        self.executable.sources.local.contains(&self.tree.join(path))
+    }
+
+    /// Whether a path of the repository is a source of the benchmark itself.
+    fn is_bench(&self, path: &str) -> bool {
+        self.executable.sources.bench.contains(&self.tree.join(path))
+    }
+}
+
+/// Notes on a comparison of two sides whose trees differ in `changed`, and whose result may be `gated`.
+pub(super) fn notes(
+    reference: Half<'_>,
+    contender: Half<'_>,
+    changed: &[String],
+    gated: bool,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let differing = differing_bench(reference, contender);
+    if let Some(first) = differing.first() {
+        let more = match differing.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        let advice = if gated {
+            "`--overlay-benches` measures one source against both; the gate counts it all the same"
+        } else {
+            "`--overlay-benches` measures one source against both"
+        };
+        notes.push(if changed.iter().any(|path| may_be_library(reference, contender, path)) {
+            format!(
+                "its own source `{first}`{more} differs between the revisions as well: the change may be the benchmark's; {advice}"
+            )
+        } else {
+            format!(
+                "its own source `{first}`{more} differs between the revisions and the library does not: the change is the benchmark's; {advice}"
+            )
+        });
+    }
+    notes.extend(input(reference, contender, changed));
+    notes
+}
+
+/// Sources of the benchmark that say different things on the two sides. What only moved is not among
+/// them, nor is a comment.
+fn differing_bench(reference: Half<'_>, contender: Half<'_>) -> Vec<String> {
+    let (old, new) = (reference.bench(), contender.bench());
+    let mut differing = Vec::new();
+    let mut gone: Vec<(&Path, &Path)> = Vec::new();
+    for (name, path) in &old {
+        match new.get(name) {
+            Some(other) if differs(path, other) => differing.extend(contender.within(other)),
+            Some(_) => {}
+            None => gone.push((name, path)),
+        }
+    }
+    for (name, path) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+        match gone.iter().position(|(_, before)| !differs(before, path)) {
+            Some(at) => {
+                gone.remove(at);
+            }
+            None => differing.push(contender.within(path).unwrap_or(name.display().to_string())),
+        }
+    }
+    differing.extend(gone.iter().filter_map(|(_, path)| reference.within(path)));
+    differing
+}
+
+/// Whether two files say different things; a file that cannot be read does.
+fn differs(a: &Path, b: &Path) -> bool {
+    let (Ok(left), Ok(right)) = (fs::read(a), fs::read(b)) else { return true };
+    if left == right {
+        return false;
+    }
+    let code = |bytes: &[u8]| tokens(&String::from_utf8_lossy(bytes));
+    !(is_rust(a) && is_rust(b) && code(&left) == code(&right))
+}
+
+/// Whether a changed file may be a change of the library, or of how it is built.
+fn may_be_library(reference: Half<'_>, contender: Half<'_>, path: &str) -> bool {
+    if reference.is_bench(path) || contender.is_bench(path) {
+        return false;
+    }
+    if reference.has_source(path) && contender.has_source(path) {
+        return differs(&reference.tree.join(path), &contender.tree.join(path));
+    }
+    if reference.has_source(path) || contender.has_source(path) {
+        return true;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let of_tests = path.split('/').any(|part| ["benches", "examples", "tests"].contains(&part));
+    let is_build = name.starts_with("Cargo.") || name.starts_with("rust-toolchain");
+    is_build || !(of_tests || is_inert(path)) || (is_rust(Path::new(path)) && !of_tests)
+}
+
+/// The note on a file that is neither source nor manifest, differs, and is named by the code.
+fn input(reference: Half<'_>, contender: Half<'_>, changed: &[String]) -> Option<String> {
+    let inputs: Vec<&String> = changed
+        .iter()
+        .filter(|path| !is_rust(Path::new(path)) && !path.contains("Cargo."))
+        .filter(|path| !reference.has_source(path) && !contender.has_source(path))
+        .collect();
+    if inputs.is_empty() {
+        return None;
+    }
+    let evidence = evidence(reference, contender);
+    let mut named =
+        inputs.into_iter().filter(|path| evidence.reading(path, "") == Some(Reading::Named));
+    let first = named.next()?;
+    let more = match named.count() {
+        0 => String::new(),
+        many => format!(" and {many} more"),
+    };
+    Some(format!(
+        "`{first}`{more} differs between the revisions, and the code names it: where it is an input the change may be that of the input"
+    ))
+}
+
+/// What the sources of both sides say of files.
+pub(super) fn evidence(reference: Half<'_>, contender: Half<'_>) -> Evidence {
+    let halves = [reference, contender];
+    let sources = halves.iter().flat_map(|half| &half.executable.sources.local);
+    let places = halves.iter().flat_map(|half| [half.executable.cwd.as_path(), half.tree]);
+    Evidence::gather(sources, &places.collect::<Vec<_>>())
+}
