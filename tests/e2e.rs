@@ -9,6 +9,8 @@ mod building;
 mod compare;
 #[path = "e2e/existing.rs"]
 mod existing;
+#[path = "e2e/first_minute.rs"]
+mod first_minute;
 #[path = "e2e/fixture.rs"]
 mod fixture;
 #[path = "e2e/interrupt.rs"]
