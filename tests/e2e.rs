@@ -5,6 +5,8 @@ mod support;
 
 #[path = "e2e/building.rs"]
 mod building;
+#[path = "e2e/checkouts.rs"]
+mod checkouts;
 #[path = "e2e/compare.rs"]
 mod compare;
 #[path = "e2e/existing.rs"]
@@ -13,8 +15,12 @@ mod existing;
 mod first_minute;
 #[path = "e2e/fixture.rs"]
 mod fixture;
+#[path = "e2e/inputs.rs"]
+mod inputs;
 #[path = "e2e/interrupt.rs"]
 mod interrupt;
+#[path = "e2e/kills.rs"]
+mod kills;
 #[path = "e2e/layout.rs"]
 mod layout;
 #[path = "e2e/measure.rs"]

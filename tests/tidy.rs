@@ -481,3 +481,59 @@ fn code_is_told_from_comments_and_texts() {
     assert_eq!(code.iter().collect::<String>(), "aeklbo");
     assert_eq!(code_only(source).lines().count(), source.lines().count());
 }
+
+// What this program starts, and where it puts things.
+
+/// A file up to its tests, which stand at its end.
+fn without_tests(text: &str) -> &str {
+    let end = ["#[cfg(test)]", "#[cfg(all(test"].iter().filter_map(|mark| text.find(mark)).min();
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// A file that starts programs withholds credentials, or says here why it need not.
+fn starts_without_credentials(path: &str, text: &str) -> Vec<String> {
+    const NEED_NOT: [&str; 3] = [
+        // Runs within cargo, which has none.
+        "cargo-nbench/src/lint_cap.rs",
+        // Copies files, and runs nothing of others.
+        "cargo-nbench/src/checkout/seed.rs",
+        // The launcher clears the environment of what it makes.
+        "cargo-nbench/src/bridge.rs",
+    ];
+    let own = without_tests(text);
+    let starts = own.contains("Command::new(") && path.starts_with("cargo-nbench/src/");
+    if !starts || is_test(path) || NEED_NOT.contains(&path) || own.contains("secrets::") {
+        return Vec::new();
+    }
+    vec![format!("{path}: starts a program that may see credentials: `secrets::withhold`")]
+}
+
+#[test]
+fn every_program_is_started_without_credentials() {
+    hold(starts_without_credentials);
+    let starting = "fn f() { Command::new(\"git\"); }";
+    finds(starts_without_credentials, "cargo-nbench/src/other.rs", starting, 1);
+    let withholding = format!("{starting} secrets::withhold(&mut command);");
+    finds(starts_without_credentials, "cargo-nbench/src/other.rs", &withholding, 0);
+    let tested = format!("#[cfg(test)] mod tests {{ {starting} }}");
+    finds(starts_without_credentials, "cargo-nbench/src/other.rs", &tested, 0);
+}
+
+/// Only `private.rs` makes temporary directories.
+fn makes_private_directories(path: &str, text: &str) -> Vec<String> {
+    let own = without_tests(text);
+    let is_ours = path.starts_with("cargo-nbench/src/") && !path.ends_with("/private.rs");
+    let makes = ["tempfile::tempdir", "tempdir_in(", "tempfile::Builder", "TempDir::new"];
+    if !is_ours || is_test(path) || !makes.iter().any(|word| own.contains(word)) {
+        return Vec::new();
+    }
+    vec![format!("{path}: a temporary directory that others may enter: `private::directory`")]
+}
+
+#[test]
+fn temporary_directories_are_private() {
+    hold(makes_private_directories);
+    let making = "fn f() { tempfile::tempdir(); }";
+    finds(makes_private_directories, "cargo-nbench/src/other.rs", making, 1);
+    finds(makes_private_directories, "cargo-nbench/src/private.rs", making, 0);
+}

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use nbench_config::parse_share;
+
 use crate::gate::GatePolicy;
 use crate::term::{Colour, Format};
 
@@ -296,7 +298,8 @@ pub struct AbArgs {
     #[arg(long)]
     pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
-    /// inconclusive or missing (`closed`); `report` only reports [default: report].
+    /// inconclusive or missing (`closed`); `report` only reports. Settings are then those of the
+    /// reference's `nbench.toml` [default: report].
     #[arg(long, value_enum, value_name = "POLICY", num_args = 0..=1, require_equals = true,
           default_missing_value = "slower", hide_possible_values = true)]
     pub gate: Option<GatePolicy>,
@@ -321,6 +324,10 @@ pub struct AbArgs {
     /// which is too narrow; for studies of the method [default: signed-rank].
     #[arg(long, hide = true, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
     pub interval: Option<String>,
+    /// End the worker of one side before that of the next begins, for benchmarks of which only one can
+    /// run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where it helps.
+    #[arg(long, help_heading = "Measurement")]
+    pub one_at_a_time: bool,
     /// With several contenders, also compare these with each other.
     #[arg(long)]
     pub all_pairs: bool,
@@ -508,24 +515,6 @@ pub struct CleanArgs {
 /// A duration that parses, kept as text for the layers of settings.
 fn checked_duration(text: &str) -> Result<String, String> {
     nbench_config::parse_duration(text).map(|_| text.to_owned())
-}
-
-/// A fraction, or a percentage with its sign.
-fn parse_share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    let value: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is neither a fraction nor a percentage"))?;
-    let share = value / scale;
-    if (0.0..1.0).contains(&share) {
-        Ok(share)
-    } else {
-        Err(format!("`{text}` must be at least 0 and below 1 (write 1% or 0.01 for one percent)"))
-    }
 }
 
 /// Arguments without the `nbench` that cargo puts in front of them.

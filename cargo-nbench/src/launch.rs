@@ -1,7 +1,6 @@
 //! Starting worker processes: environment, process group, private socket, and the end of what they
 //! wrote to standard error. It does not know what is measured with them.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
@@ -16,7 +15,9 @@ use nbench_engine::remote::{Limits, Peer};
 use tempfile::TempDir;
 
 use crate::bridge;
+use crate::identity::Naming;
 use crate::interrupt;
+use crate::orphans;
 use crate::place::{Addresses, Placement};
 use crate::private;
 use crate::secrets;
@@ -34,14 +35,20 @@ pub struct Program {
     pub runner: Vec<OsString>,
     /// Whether it is driven over the bridge to criterion's own runner.
     pub bridged: bool,
-    /// Ids that its benchmarks go by now, by the ids it offers.
-    pub renamed: BTreeMap<String, String>,
+    /// How the ids it offers are read.
+    pub naming: Naming,
 }
 
 impl Program {
     /// The id that a benchmark of this program goes by now.
-    pub fn current<'i>(&'i self, id: &'i str) -> &'i str {
-        self.renamed.get(id).map_or(id, String::as_str)
+    pub fn current(&self, id: &str) -> String {
+        match self.path.to_str() {
+            // Every launch may have an executable of its own.
+            Some(path) if path.len() > 1 && id.contains(path) => {
+                self.naming.current(&id.replace(path, "<executable>"))
+            }
+            _ => self.naming.current(id),
+        }
     }
 }
 
@@ -156,6 +163,7 @@ impl Starter {
         let padding = padding(&command, luck.padding);
         command.env("NBENCH_PAD", "x".repeat(padding));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        orphans::adopt();
         // A group of its own, so that it can be ended whole with whatever it started.
         command.process_group(0);
         let mut child = self

@@ -413,9 +413,6 @@ pub fn comparison_line(
                 .to_owned(),
         );
     }
-    if trial.calibration().and_then(|c| c.threads) == Some(true) {
-        notes.push("uses threads, so workers were not pinned to one CPU".to_owned());
-    }
     if trial.plan().blocks {
         notes.push(crate::bridge::NOTE.to_owned());
     } else if trial.calibration().is_some_and(|c| c.slow) {

@@ -7,6 +7,7 @@ mod default_reference;
 mod discover;
 mod file;
 mod hint;
+mod library;
 pub(crate) mod objects;
 mod snapshot;
 
@@ -14,6 +15,7 @@ pub use discover::Undiscovered;
 
 use crate::failure::{Exit, Failure};
 use crate::git::Git;
+use library::Library;
 use objects::Objects;
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsString;
@@ -49,14 +51,15 @@ impl Revision {
     }
 }
 
-/// The user's repository, which is only ever read. The git program reads it: it knows every format
-/// that a repository may have.
+/// The user's repository, which is only ever read. The git program knows every format that a
+/// repository may have; libgit2 reads commits without a process for each, where it knows the format.
 pub struct Repository {
     root: PathBuf,
     /// The git directory of this working tree.
     git_dir: PathBuf,
     common: PathBuf,
     shallow: bool,
+    library: Library,
     /// Made when the first snapshot is.
     objects: OnceCell<Objects>,
     /// The cache directory when it is not the user's.
@@ -86,10 +89,13 @@ impl Repository {
 
     fn open(root: &Path) -> Result<Self, Failure> {
         let git = Git::at(root);
+        let git_dir = canonical(&git.path(&["rev-parse", "--git-dir"])?)?;
+        let common = canonical(&git.path(&["rev-parse", "--git-common-dir"])?)?;
         Ok(Self {
             root: canonical(root)?,
-            git_dir: canonical(&git.path(&["rev-parse", "--git-dir"])?)?,
-            common: canonical(&git.path(&["rev-parse", "--git-common-dir"])?)?,
+            library: Library::open(&git_dir, &common),
+            git_dir,
+            common,
             shallow: git.line(&["rev-parse", "--is-shallow-repository"])? == "true",
             objects: OnceCell::new(),
             cache: None,
@@ -213,6 +219,9 @@ impl Repository {
     /// A usage failure when a commit cannot be read.
     pub fn first_parent_order(&self, limit: usize) -> Result<Vec<Revision>, Failure> {
         let Some(head) = self.head() else { return Ok(Vec::new()) };
+        if let Some(order) = self.first_parents(&head, limit) {
+            return Ok(order);
+        }
         let count = format!("--max-count={limit}");
         let hashes = self.git().run(&["rev-list", "--first-parent", &count, &head])?;
         let output = self.git().run_with(&["cat-file", "--batch"], &hashes)?;
@@ -222,6 +231,19 @@ impl Repository {
             commit::parse(hash, hash, raw)
         };
         objects.iter().map(|object| revision(object).ok_or_else(|| damaged(&head))).collect()
+    }
+
+    /// The same through libgit2; nothing where it cannot read all of them.
+    fn first_parents(&self, head: &str, limit: usize) -> Option<Vec<Revision>> {
+        let mut order: Vec<Revision> = Vec::new();
+        let mut next = Some(head.to_owned()).filter(|_| !self.shallow);
+        next.as_ref()?;
+        while let Some(hash) = next.filter(|_| order.len() < limit) {
+            let revision = commit::parse(&hash, &hash, &self.library.commit(&hash)?)?;
+            next = revision.parents.first().cloned();
+            order.push(revision);
+        }
+        Some(order)
     }
 
     fn commit_of(&self, spec: &str) -> Result<String, Failure> {
@@ -255,10 +277,13 @@ impl Repository {
     }
 
     fn describe(&self, label: &str, hash: &str) -> Result<Revision, Failure> {
-        let raw = self
-            .git()
-            .run(&["cat-file", "commit", hash])
-            .map_err(|failure| unreadable(label, failure))?;
+        let raw = match self.library.commit(hash) {
+            Some(raw) => raw,
+            None => self
+                .git()
+                .run(&["cat-file", "commit", hash])
+                .map_err(|failure| unreadable(label, failure))?,
+        };
         commit::parse(label, hash, &raw).ok_or_else(|| damaged(label))
     }
 }

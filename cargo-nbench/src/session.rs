@@ -71,6 +71,8 @@ pub struct Session<'t> {
     /// Notes for every comparison of a target, by its package and name.
     notes: BTreeMap<(String, String), NotesBySides>,
     started: Instant,
+    /// What may lie behind failures: side and text of each. They are explained at the end.
+    failures: Vec<(Option<String>, String)>,
 }
 
 impl<'t> Session<'t> {
@@ -90,6 +92,7 @@ impl<'t> Session<'t> {
             estimates: Vec::new(),
             notes: BTreeMap::new(),
             started: Instant::now(),
+            failures: Vec::new(),
         };
         if let Some(trouble) = session.recorder.trouble().cloned() {
             session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
@@ -110,7 +113,11 @@ impl<'t> Session<'t> {
             page.hear(&line);
         }
         match line {
-            Line::Failure(failure) => self.recorder.failure(&failure),
+            Line::Failure(failure) => {
+                self.recorder.failure(&failure);
+                let text = format!("{}\n{}", failure.error, failure.stderr_tail);
+                self.failures.push((failure.side, text));
+            }
             Line::Context(_)
             | Line::Target(_)
             | Line::Skipped(_)
@@ -136,6 +143,11 @@ impl<'t> Session<'t> {
         if let Some(notes) = self.notes.get(&key).and_then(|notes| notes.get(&sides)) {
             line.notes.splice(0..0, notes.iter().cloned());
         }
+    }
+
+    /// Failures that were said: the side and all that is known of each.
+    pub fn failures(&self) -> &[(Option<String>, String)] {
+        &self.failures
     }
 
     /// Says that both sides of a benchmark are the same code.
@@ -387,6 +399,7 @@ impl<'t> Session<'t> {
             let line = Measurement {
                 iters_per_sample: iters,
                 stop: record::stop_word(trial.decide()),
+                notes: line.notes.iter().chain(&task.notes).cloned().collect(),
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
@@ -441,7 +454,9 @@ impl Sink for Session<'_> {
         match &task.trial {
             Trial::Measure(trial) => {
                 let key = key(at, &task.name, 0);
-                if let Some(line) = measurement_line(&key, trial, at.offer.throughput.as_ref()) {
+                if let Some(mut line) = measurement_line(&key, trial, at.offer.throughput.as_ref())
+                {
+                    line.notes.extend(task.notes.iter().cloned());
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
                     self.say(Line::Measurement(line));
                 }
@@ -467,6 +482,7 @@ impl Sink for Session<'_> {
                     );
                     task.layout.annotate(&mut line, contender);
                     self.annotate(&mut line, task, (0, contender));
+                    line.notes.extend(task.notes.iter().cloned());
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
@@ -496,5 +512,13 @@ impl Sink for Session<'_> {
 
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(launches);
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        self.sides.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
     }
 }

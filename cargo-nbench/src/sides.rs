@@ -3,8 +3,10 @@
 
 mod absent;
 mod confounded;
+mod matching;
 mod overlaid;
 mod toolchains;
+mod untracked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,11 +28,13 @@ use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
 use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
-use crate::suite::{Target, program};
+use crate::suite::Target;
 use crate::term::Term;
 use confounded::Half;
+use matching::{located, renamed_note, renamed_package};
 use overlaid::{Request, build_overlaid};
 use toolchains::{Request as Asked, Toolchains};
+use untracked::Trees;
 
 /// One built revision.
 pub struct Side {
@@ -52,6 +56,10 @@ pub struct Sides {
     pub remarks: Vec<Line>,
     /// The toolchain of the last side, for the record; that of every side where they have their own.
     pub toolchain: nbench_store::Toolchain,
+    /// The root of the user's working tree.
+    user: PathBuf,
+    /// Where in the repository the workspace lies.
+    place: PathBuf,
     /// Name of the toolchain that all sides are built with.
     used: String,
     /// Whether the benchmarks are the same everywhere, and whether each side has its own toolchain.
@@ -112,9 +120,9 @@ pub fn build_sides(
         flags.push_str("-own");
     }
     term.start_waiting("checking out");
-    let workspace = within(wish.repository, wish.workspace);
-    let share = shared_paths(wish.share, &workspace)?;
-    let wanted = Wanted { flags: &flags, workspace: &workspace, share: &share };
+    let place = within(wish.repository, wish.workspace);
+    let share = shared_paths(wish.share, &place)?;
+    let wanted = Wanted { flags: &flags, workspace: &place, share: &share };
     let slots: Vec<Rc<Slot>> =
         slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
     term.end_progress();
@@ -145,17 +153,26 @@ pub fn build_sides(
             seed_target(contender, slot)?;
         }
         let label = &revisions[side].label;
-        let at = |failure: Failure| named(failure, label, side == last, &revisions[side]);
+        let trees =
+            Trees { user: wish.repository.root(), checkout: slot.tree(), workspace: &place };
+        let at = |failure: Failure| {
+            let failure = named(failure, label, side == last, &revisions[side]);
+            match trees.explain(&failure.error).filter(|_| !absent::is_explained(&failure)) {
+                Some(reason) => failure.hint(reason),
+                None => failure,
+            }
+        };
         let setting = make(slot).map_err(at)?;
         let (context, options) = (setting.context(), setting.options.clone());
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
-        term.number_build(built.len() + 1, trees.len());
-        let done = if wish.overlay {
+        let builds = distinct.iter().max().map_or(1, |last| last + 1);
+        term.number_build(built.len() + 1, builds);
+        let mut done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
-            let made = build_overlaid(
+            let mut made = build_overlaid(
                 term,
                 &Request {
                     newest,
@@ -170,11 +187,19 @@ pub fn build_sides(
                 },
             )
             .map_err(at)?;
+            for line in &mut made.not_measurable {
+                if let Line::NotMeasurable(line) = line {
+                    add_reason(&mut line.reason, trees);
+                }
+            }
             remarks.extend(made.not_measurable);
             made.built
         } else {
             build_selected(term, &workspace, &options, &context, label).map_err(at)?
         };
+        for target in &mut done.failed {
+            add_reason(&mut target.error, trees);
+        }
         let at_last = |line: &Line| match line {
             Line::Skipped(s) => contender_has(&built, distinct[last], &s.package, &s.target),
             _ => false,
@@ -246,7 +271,16 @@ pub fn build_sides(
     };
     let used = toolchains.here().name.clone().unwrap_or_else(|| toolchain.summary.clone());
     let (overlay, own_toolchains) = (wish.overlay, wish.own_toolchains);
-    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains })
+    let user = wish.repository.root().to_owned();
+    Ok(Sides { sides, remarks, toolchain, used, overlay, own_toolchains, user, place })
+}
+
+/// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the file.
+fn add_reason(text: &mut String, trees: Trees<'_>) {
+    if let Some(reason) = trees.explain(text) {
+        text.push_str("; ");
+        text.push_str(&reason);
+    }
 }
 
 /// How one side is built.
@@ -389,25 +423,47 @@ impl Sides {
         let mut remarks = Vec::new();
         let mut targets = Vec::new();
         let Some(last) = self.sides.last() else { return (targets, remarks) };
+        // The old name of a package that is called otherwise at the last side, by side.
+        let renamed: Vec<Option<(String, String)>> = self
+            .sides
+            .iter()
+            .map(|side| renamed_package(side.executables.keys(), last.executables.keys()))
+            .collect();
+        let there = |side: usize, (package, target): &(String, String)| {
+            let package = match &renamed[side] {
+                Some((old, new)) if new == package => old,
+                _ => package,
+            };
+            self.sides[side].executables.get(&(package.clone(), target.clone()))
+        };
         for key in last.executables.keys() {
-            let programs: Option<Vec<_>> =
-                self.sides.iter().map(|s| s.executables.get(key).map(program)).collect();
+            let programs: Option<Vec<_>> = (0..self.sides.len())
+                .map(|side| Some(located(there(side, key)?, &self.sides[side].slot, &self.user)))
+                .collect();
             if let Some(programs) = programs {
                 let (package, target) = key.clone();
-                targets.push(Target { package, target, programs });
+                let notes = self.sides.iter().zip(&renamed).filter_map(|(side, renamed)| {
+                    let (old, new) = renamed.as_ref().filter(|(_, new)| *new == package)?;
+                    Some(renamed_note(&side.revision.label, old, new))
+                });
+                let notes = notes.collect();
+                targets.push(Target { package, target, programs, notes });
             }
         }
-        for side in &self.sides {
+        for (index, side) in self.sides.iter().enumerate() {
             for (package, target) in side.executables.keys() {
-                let key = (package.clone(), target.clone());
                 let explained = self.remarks.iter().any(|line| match line {
                     Line::NotMeasurable(n) => n.package == *package && n.target == *target,
                     Line::Failure(f) => f.package == *package && f.target == *target,
                     _ => false,
                 });
-                if self.sides.iter().any(|other| !other.executables.contains_key(&key))
-                    && !explained
-                {
+                // By its name at the last side.
+                let package_now = match &renamed[index] {
+                    Some((old, new)) if old == package => new,
+                    _ => package,
+                };
+                let key = (package_now.clone(), target.clone());
+                if (0..self.sides.len()).any(|other| there(other, &key).is_none()) && !explained {
                     remarks.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),
@@ -451,6 +507,16 @@ impl Sides {
             }
         }
         Ok(true)
+    }
+
+    /// Why a benchmark failed at the side of this name, or at any, when its checkout lacks a file of
+    /// the user's.
+    pub fn explain(&self, label: Option<&str>, message: &str) -> Option<String> {
+        let meant = |side: &&Side| label.is_none_or(|label| side.revision.label == label);
+        self.sides.iter().filter(meant).find_map(|side| {
+            let checkout = side.slot.tree();
+            Trees { user: &self.user, checkout, workspace: &self.place }.explain(message)
+        })
     }
 
     /// Notes that every comparison of a target needs, by reference and contender: what else than the

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Seconds of the longest time that can be meant.
+const YEAR: f64 = 366.0 * 86_400.0;
+
 /// Parses a number followed by `ns`, `us`, `ms`, `s`, `m` or `h`.
 ///
 /// # Errors
@@ -23,7 +26,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "" => return Err(format!("`{text}` has no unit: write ns, us, ms, s, m or h behind it")),
         other => return Err(format!("`{other}` is not a unit: use ns, us, ms, s, m or h")),
     };
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
+    // Clocks must be able to add it to what they show.
+    if seconds > YEAR {
+        return Err(format!("`{text}` is too long: a year is the most"));
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is no time"))
 }
 
 #[cfg(test)]
@@ -38,6 +45,9 @@ mod tests {
         assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
         assert!(parse_duration("20").unwrap_err().contains("no unit"));
         assert!(parse_duration("20 parsecs").unwrap_err().contains("`parsecs`"));
+        for text in ["1e19s", "99999999h", "18446744073709551616s"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
         assert!(parse_duration("soon").is_err());
         assert!(parse_duration("-1s").is_err());
     }

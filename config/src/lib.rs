@@ -4,6 +4,9 @@
 
 mod aliases;
 mod duration;
+mod layer;
+mod rule;
+mod value;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,6 +17,9 @@ use serde::Deserialize;
 
 pub use aliases::{Alias, Aliases};
 pub use duration::parse_duration;
+pub use layer::Layer;
+pub use rule::Rule;
+pub use value::{parse_share, parse_size};
 
 /// The presets that ship with nbench.
 const PRESETS: &str = include_str!("presets.toml");
@@ -53,17 +59,6 @@ impl Preset {
     }
 }
 
-/// Settings of some benchmarks, by pattern.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// Pattern for the whole id, case ignored: `*` for any text, `?` for one character.
-    #[serde(rename = "match")]
-    pub pattern: String,
-    /// Practical threshold of these benchmarks (fraction).
-    pub threshold: f64,
-}
-
 /// Whether the link layout of the compared executables is drawn anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -88,72 +83,6 @@ impl Layouts {
     }
 }
 
-/// One layer of settings; what is absent is left to the layer below.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Layer {
-    /// Preset below this layer's own values.
-    pub preset: Option<Preset>,
-    /// Path of the store, relative to the workspace root.
-    pub store: Option<PathBuf>,
-    /// Length of one sample of a comparison.
-    pub slice: Option<String>,
-    /// Warm-up per launch.
-    pub warmup: Option<String>,
-    /// Paired time per launch.
-    pub launch_time: Option<String>,
-    /// Most rounds in a launch.
-    pub max_rounds: Option<usize>,
-    /// Fewest rounds in a launch.
-    pub min_rounds: Option<usize>,
-    /// Operations longer than this get one round per launch.
-    pub slow_operation: Option<String>,
-    /// Most that one batch may take with its set-up.
-    pub spent_cap: Option<String>,
-    /// Share trimmed at either end of a launch's log-ratios.
-    pub trim: Option<f64>,
-    /// `shared` or `equal-time`.
-    pub batching: Option<String>,
-    /// Launch counts at which a verdict may be given.
-    pub looks: Option<Vec<usize>>,
-    /// Error spent at each look.
-    pub look_errors: Option<Vec<f64>>,
-    /// Whether `equivalent` may be said.
-    pub may_say_equivalent: Option<bool>,
-    /// Whether calls among many benchmarks must survive the control of the false discovery rate.
-    pub control_discovery: Option<bool>,
-    /// Practical threshold (fraction).
-    pub threshold: Option<f64>,
-    /// Overall confidence (fraction).
-    pub confidence: Option<f64>,
-    /// Seed of orders and resampling.
-    pub seed: Option<u64>,
-    /// Length of one sample of a single measurement.
-    pub sample_time: Option<String>,
-    /// Sampling time per launch of a single measurement.
-    pub sampling_time: Option<String>,
-    /// Most samples in a launch of a single measurement.
-    pub max_samples: Option<usize>,
-    /// Fewest launches of a single measurement.
-    pub min_launches: Option<usize>,
-    /// Most launches of a single measurement.
-    pub max_launches: Option<usize>,
-    /// Relative half-width at which a single measurement stops.
-    pub precision: Option<f64>,
-    /// Settings by benchmark; of several that match the last one counts.
-    pub benchmark: Option<Vec<Rule>>,
-    /// Longest time a batch may take before its worker is given up.
-    pub batch_limit: Option<String>,
-    /// Longest time set-up between two benchmarks may take.
-    pub setup_limit: Option<String>,
-    /// `fresh`, `confirm` or `off`.
-    pub layouts: Option<Layouts>,
-    /// New ids of renamed benchmarks by old ones, for all targets or by `package/target`.
-    pub aliases: Option<std::collections::BTreeMap<String, Alias>>,
-    /// Inputs that git does not carry, relative to the workspace root.
-    pub share: Option<Vec<String>>,
-}
-
 /// Settings that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
@@ -168,87 +97,6 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
-
-impl Layer {
-    /// Reads the text of `nbench.toml`; `origin` names the file in errors.
-    ///
-    /// # Errors
-    /// For text that is not TOML, unknown keys and values of the wrong type.
-    pub fn from_toml(text: &str, origin: &str) -> Result<Layer, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError {
-            message: format!("`{origin}` is not usable: {}", error.to_string().trim_end()),
-        })
-    }
-
-    /// Reads `NBENCH_PRESET`, `NBENCH_STORE`, `NBENCH_THRESHOLD`, `NBENCH_CONFIDENCE` and
-    /// `NBENCH_RUN_SEED` through `variable`.
-    ///
-    /// # Errors
-    /// For values that do not parse; the variable is named.
-    pub fn from_environment(
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Layer, ConfigError> {
-        fn number<T: std::str::FromStr>(name: &str, text: String) -> Result<T, ConfigError> {
-            text.trim().parse().map_err(|_| ConfigError {
-                message: format!("`{name}` is `{text}`, which is not a number"),
-            })
-        }
-        let preset = variable("NBENCH_PRESET")
-            .map(|name| {
-                Preset::parse(&name)
-                    .map_err(|e| ConfigError { message: format!("`NBENCH_PRESET`: {e}") })
-            })
-            .transpose()?;
-        Ok(Layer {
-            preset,
-            store: variable("NBENCH_STORE").map(PathBuf::from),
-            threshold: variable("NBENCH_THRESHOLD")
-                .map(|t| number("NBENCH_THRESHOLD", t))
-                .transpose()?,
-            confidence: variable("NBENCH_CONFIDENCE")
-                .map(|t| number("NBENCH_CONFIDENCE", t))
-                .transpose()?,
-            seed: variable("NBENCH_RUN_SEED").map(|t| number("NBENCH_RUN_SEED", t)).transpose()?,
-            ..Layer::default()
-        })
-    }
-
-    /// This layer over `below`.
-    pub fn over(self, below: Layer) -> Layer {
-        Layer {
-            preset: self.preset.or(below.preset),
-            store: self.store.or(below.store),
-            slice: self.slice.or(below.slice),
-            warmup: self.warmup.or(below.warmup),
-            launch_time: self.launch_time.or(below.launch_time),
-            max_rounds: self.max_rounds.or(below.max_rounds),
-            min_rounds: self.min_rounds.or(below.min_rounds),
-            slow_operation: self.slow_operation.or(below.slow_operation),
-            spent_cap: self.spent_cap.or(below.spent_cap),
-            trim: self.trim.or(below.trim),
-            batching: self.batching.or(below.batching),
-            looks: self.looks.or(below.looks),
-            look_errors: self.look_errors.or(below.look_errors),
-            may_say_equivalent: self.may_say_equivalent.or(below.may_say_equivalent),
-            control_discovery: self.control_discovery.or(below.control_discovery),
-            threshold: self.threshold.or(below.threshold),
-            confidence: self.confidence.or(below.confidence),
-            seed: self.seed.or(below.seed),
-            sample_time: self.sample_time.or(below.sample_time),
-            sampling_time: self.sampling_time.or(below.sampling_time),
-            max_samples: self.max_samples.or(below.max_samples),
-            min_launches: self.min_launches.or(below.min_launches),
-            max_launches: self.max_launches.or(below.max_launches),
-            precision: self.precision.or(below.precision),
-            benchmark: self.benchmark.or(below.benchmark),
-            batch_limit: self.batch_limit.or(below.batch_limit),
-            setup_limit: self.setup_limit.or(below.setup_limit),
-            layouts: self.layouts.or(below.layouts),
-            aliases: self.aliases.or(below.aliases),
-            share: self.share.or(below.share),
-        }
-    }
-}
 
 /// Settings of one run, all layers merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -280,24 +128,57 @@ pub struct Settings {
 /// Merges layers, the first one winning, above the preset they name.
 ///
 /// # Errors
-/// For values out of range; the message names the setting.
+/// For values out of range; the message names the setting and where it was written.
 pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, ConfigError> {
+    let layers: Vec<Layer> = layers.into_iter().collect();
+    // A confidence asked for scales the errors of looks that a preset or a lower layer gives.
+    let first = |has: fn(&Layer) -> bool| layers.iter().position(has);
+    let (confidence, errors) =
+        (first(|layer| layer.confidence.is_some()), first(|layer| layer.look_errors.is_some()));
+    let scales = confidence.is_some_and(|place| errors.is_none_or(|errors| place < errors));
     let own = layers.into_iter().fold(Layer::default(), Layer::over);
     let mut presets: std::collections::BTreeMap<String, Layer> = toml::from_str(PRESETS)
         .map_err(|e| ConfigError { message: format!("the built-in presets are damaged: {e}") })?;
     let preset = own.preset.unwrap_or_default();
     let base = presets.remove("default").unwrap_or_default();
     let chosen = presets.remove(preset.name()).unwrap_or_default().over(base);
-    // A confidence asked for scales the errors of the preset's looks, unless they are given too.
-    let scale_to = own.confidence.filter(|_| own.look_errors.is_none());
-    let seed_is_own = own.seed.is_some();
+    let seed_is_set = own.seed.is_some();
     let merged = own.over(chosen);
+    let plan = plan(&merged, scales)?;
+    plan.validate().map_err(|refused| {
+        // What stands in a preset is not where the user has to look.
+        let places: Vec<String> = refused
+            .settings
+            .iter()
+            .filter_map(|name| merged.origin(name).map(|place| format!("{place}: ")))
+            .take(1)
+            .collect();
+        ConfigError { message: format!("{}{}", places.concat(), refused.message) }
+    })?;
+    let rules = merged.benchmark.clone().unwrap_or_default();
+    for (index, rule) in rules.iter().enumerate() {
+        let place = |key: &str| merged.origin(&format!("benchmark {index} {key}"));
+        rule.check(&plan, |key| place(key).map(str::to_owned))?;
+    }
+    Ok(Settings {
+        preset,
+        store: merged.store.clone(),
+        seed_is_set,
+        benchmark_seed: plan.seed,
+        rules,
+        batch_limit: limit(&merged, "batch_limit", &merged.batch_limit)?,
+        setup_limit: limit(&merged, "setup_limit", &merged.setup_limit)?,
+        layouts: merged.layouts.unwrap_or_default(),
+        aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
+        share: merged.share.clone().unwrap_or_default(),
+        plan,
+    })
+}
 
-    let span = |name: &str, text: &Option<String>, default: Duration| match text {
-        Some(text) => {
-            parse_duration(text).map_err(|e| ConfigError { message: format!("`{name}`: {e}") })
-        }
-        None => Ok(default),
+/// The engine's settings of merged layers, not yet checked.
+fn plan(merged: &Layer, scales: bool) -> Result<Plan, ConfigError> {
+    let span = |name: &str, text: &Option<String>, default: Duration| {
+        time(merged, name, text).map(|time| time.unwrap_or(default))
     };
     let base = Plan::default();
     let looks = Looks {
@@ -305,20 +186,23 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         alpha: merged.look_errors.clone().unwrap_or_default(),
     };
     let confidence = merged.confidence.unwrap_or(base.confidence);
-    let looks = match scale_to {
-        Some(c) if (0.5..1.0).contains(&c) => looks.at_confidence(c),
-        _ => looks,
+    let looks = if scales && (0.5..1.0).contains(&confidence) {
+        looks.at_confidence(confidence)
+    } else {
+        looks
     };
     let batching = match merged.batching.as_deref() {
         None | Some("shared") => Batching::Shared,
         Some("equal-time") => Batching::EqualTime,
         Some(other) => {
-            return Err(ConfigError {
-                message: format!("`batching` is `{other}`, but must be `shared` or `equal-time`"),
-            });
+            return Err(written(
+                merged,
+                "batching",
+                format!("`batching` is `{other}`, but must be `shared` or `equal-time`"),
+            ));
         }
     };
-    let plan = Plan {
+    Ok(Plan {
         slice: span("slice", &merged.slice, base.slice)?,
         warmup: span("warmup", &merged.warmup, base.warmup)?,
         launch_time: span("launch_time", &merged.launch_time, base.launch_time)?,
@@ -344,38 +228,39 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         max_launches: merged.max_launches.unwrap_or(base.max_launches),
         precision: merged.precision.unwrap_or(base.precision),
         confidence,
-    };
-    plan.validate().map_err(|message| ConfigError { message })?;
-    for rule in merged.benchmark.iter().flatten() {
-        if !(0.0..1.0).contains(&rule.threshold) {
-            return Err(ConfigError {
-                message: format!(
-                    "`threshold` of `{}` is {}, but must be at least 0 and below 1",
-                    rule.pattern, rule.threshold
-                ),
-            });
-        }
-    }
-    let limit = |name: &str, text: &Option<String>| {
-        text.as_ref()
-            .map(|t| {
-                parse_duration(t).map_err(|e| ConfigError { message: format!("`{name}`: {e}") })
-            })
-            .transpose()
-    };
-    Ok(Settings {
-        preset,
-        store: merged.store.clone(),
-        seed_is_set: seed_is_own,
-        benchmark_seed: plan.seed,
-        rules: merged.benchmark.clone().unwrap_or_default(),
-        batch_limit: limit("batch_limit", &merged.batch_limit)?,
-        setup_limit: limit("setup_limit", &merged.setup_limit)?,
-        layouts: merged.layouts.unwrap_or_default(),
-        aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
-        share: merged.share.clone().unwrap_or_default(),
-        plan,
     })
+}
+
+/// An error of a setting, with where it was written.
+fn written(merged: &Layer, name: &str, message: String) -> ConfigError {
+    let place = merged.origin(name).map_or(String::new(), |place| format!("{place}: "));
+    ConfigError { message: format!("{place}{message}") }
+}
+
+fn time(
+    merged: &Layer,
+    name: &str,
+    text: &Option<String>,
+) -> Result<Option<Duration>, ConfigError> {
+    let read = text.as_deref().map(parse_duration).transpose();
+    read.map_err(|error| written(merged, name, format!("`{name}`: {error}")))
+}
+
+/// A bound on waiting; one that has passed before anything can answer would fail every benchmark.
+fn limit(
+    merged: &Layer,
+    name: &str,
+    text: &Option<String>,
+) -> Result<Option<Duration>, ConfigError> {
+    let limit = time(merged, name, text)?;
+    if limit.is_some_and(|limit| limit < Duration::from_millis(1)) {
+        return Err(written(
+            merged,
+            name,
+            format!("`{name}` is below 1ms, in which nothing answers"),
+        ));
+    }
+    Ok(limit)
 }
 
 #[cfg(test)]
@@ -424,7 +309,10 @@ mod tests {
     fn rules_by_benchmark_are_read_and_checked() {
         let text = "[[benchmark]]\nmatch = \"parse/*\"\nthreshold = 0.03\n";
         let settings = resolve([Layer::from_toml(text, "nbench.toml").unwrap()]).unwrap();
-        assert_eq!(settings.rules, [Rule { pattern: "parse/*".into(), threshold: 0.03 }]);
+        assert_eq!(
+            settings.rules,
+            [Rule { pattern: "parse/*".into(), threshold: Some(0.03), ..Rule::default() }]
+        );
         let bad = text.replace("0.03", "3.0");
         let error = resolve([Layer::from_toml(&bad, "nbench.toml").unwrap()]).unwrap_err();
         assert!(error.message.contains("`parse/*`"), "{error}");
@@ -447,13 +335,109 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let unknown = Layer::from_toml("treshold = 0.5", "nbench.toml").unwrap_err();
-        assert!(unknown.message.contains("treshold") && unknown.message.contains("nbench.toml"));
         let range = resolve([Layer { threshold: Some(2.0), ..Layer::default() }]).unwrap_err();
         assert!(range.message.contains("`threshold`"));
         let unit = resolve([Layer { slice: Some("5".into()), ..Layer::default() }]).unwrap_err();
         assert!(unit.message.contains("`slice`") && unit.message.contains("unit"));
         let env = Layer::from_environment(|n| (n == "NBENCH_PRESET").then(|| "fast".to_owned()));
         assert!(env.unwrap_err().message.contains("quick, default or thorough"));
+    }
+
+    /// What a file is refused with.
+    fn refused(text: &str) -> String {
+        let layer = Layer::from_toml(text, "nbench.toml");
+        layer.and_then(|layer| resolve([layer])).expect_err(text).message
+    }
+
+    #[test]
+    fn whatever_cannot_be_used_is_named_with_its_place() {
+        let cases = [
+            ("\nlook_errors = [0.5, 0.5, 0.5]", "line 2", "`look_errors`"),
+            ("looks = [10]\nlook_errors = [5.0]", "line 2", "`look_errors`"),
+            ("look_errors = [nan, 0.01, 0.01]", "line 1", "`look_errors`"),
+            ("look_errors = [0.01, 0.01, 0.01]", "line 1", "`confidence`"),
+            ("looks = [0]\nlook_errors = [0.05]", "line 1", "`looks`"),
+            ("looks = [8, 6]", "line 1", "`looks`"),
+            ("looks = [8, 9]", "line 1", "`look_errors`"),
+            ("looks = []", "line 1", "`looks`"),
+            ("max_samples = 0", "line 1", "`max_samples`"),
+            ("# c\n\nmin_launches = 20", "line 3", "`max_launches`"),
+            ("max_rounds = 99999999999", "line 1", "`max_rounds`"),
+            ("threshold = 5", "line 1", "did you mean `5%`"),
+            ("threshold = nan", "line 1", "`threshold`"),
+            ("precision = \"200%\"", "line 1", "`precision`"),
+            ("trim = \"50%\"", "line 1", "`trim`"),
+            ("confidence = inf", "line 1", "`confidence`"),
+            ("slice = \"0ms\"", "line 1", "`slice`"),
+            ("slice = \"1e19s\"", "line 1", "`slice`"),
+            ("warmup = \"99999h\"", "line 1", "`warmup`"),
+            ("batch_limit = \"99999999999h\"", "line 1", "`batch_limit`"),
+            ("setup_limit = \"0s\"", "line 1", "`setup_limit`"),
+            ("batching = \"both\"", "line 1", "`batching`"),
+            ("treshold = 0.5", "line 1", "did you mean `threshold`?"),
+            ("look_error = [0.05]", "line 1", "did you mean `look_errors`?"),
+            ("[[benchmark]]\nmatch = \"*\"\nslize = \"1ms\"", "line 3", "did you mean `slice`?"),
+            ("[[benchmark]]\nmatch = \"*\"\nthreshold = 2", "line 3", "`threshold`"),
+            ("[[benchmark]]\nmatch = \"*\"\nslice = \"0us\"", "line 3", "`slice`"),
+            ("[[benchmark]]\nmatch = \"*\"\nlaunches = 0", "line 3", "`launches`"),
+            ("[[benchmark]]\nthreshold = 0.1", "line 2", "`match`"),
+        ];
+        for (text, place, words) in cases {
+            let message = refused(text);
+            assert!(message.contains(place) && message.contains(words), "{text:?}: {message}");
+        }
+        for (text, words) in [
+            ("threshold = true", "a fraction such as 0.05 or \"5%\""),
+            ("threshold = \"much\"", "nor a percentage"),
+            ("look_errors = [\"x\"]", "nor a percentage"),
+            ("slice = 5", "a time with its unit"),
+            ("max_rounds = -1", "max_rounds = -1"),
+        ] {
+            assert!(refused(text).contains(words), "{text:?}: {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn shares_may_be_written_in_percent_everywhere() {
+        let text = "threshold = \"5%\"\nconfidence = \"90%\"\nprecision = \"1 %\"\ntrim = 0\n\
+                    look_errors = [\"2%\", 0.03, \"5%\"]\n\
+                    [[benchmark]]\nmatch = \"*\"\nthreshold = \"3%\"\n";
+        let settings = resolve([Layer::from_toml(text, "nbench.toml").unwrap()]).unwrap();
+        let plan = &settings.plan;
+        assert_eq!((plan.threshold, plan.precision, plan.trim), (0.05, 0.01, 0.0));
+        assert_eq!(plan.looks.alpha, [0.02, 0.03, 0.05]);
+        assert_eq!(settings.rules[0].threshold, Some(0.03));
+        let env = Layer::from_environment(|name| match name {
+            "NBENCH_THRESHOLD" => Some("5%".to_owned()),
+            "NBENCH_CONFIDENCE" => Some("99 %".to_owned()),
+            _ => None,
+        });
+        let plan = resolve([env.unwrap()]).unwrap().plan;
+        assert_eq!((plan.threshold, plan.confidence), (0.05, 0.99));
+    }
+
+    #[test]
+    fn the_place_named_is_that_of_the_value_that_won() {
+        let file = Layer::from_toml("max_launches = 3\nmin_launches = 2", "nbench.toml").unwrap();
+        let flags = Layer { min_launches: Some(9), ..Layer::default() }.from_flags();
+        let message = resolve([flags, file]).unwrap_err().message;
+        assert!(message.starts_with("`nbench.toml` line 1: `max_launches` is 3"), "{message}");
+        let flags = Layer { threshold: Some(7.0), ..Layer::default() }.from_flags();
+        let message = resolve([flags]).unwrap_err().message;
+        assert!(message.starts_with("`--threshold`: "), "{message}");
+        let env = Layer::from_environment(|n| (n == "NBENCH_THRESHOLD").then(|| "5".to_owned()));
+        let message = env.unwrap_err().message;
+        assert!(
+            message.starts_with("`NBENCH_THRESHOLD`: ") && message.contains("`5%`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_confidence_from_above_scales_errors_from_below() {
+        let file = Layer::from_toml("looks = [6, 9]\nlook_errors = [0.02, 0.03]", "x").unwrap();
+        let flags = Layer { confidence: Some(0.9), ..Layer::default() };
+        let looks = resolve([flags, file]).unwrap().plan.looks;
+        assert!((looks.alpha[0] - 0.04).abs() < 1e-12 && (looks.confidence() - 0.9).abs() < 1e-12);
     }
 }

@@ -128,6 +128,38 @@ pub fn calibrate(
     Ok(size(plan, target, &typical(|c| c.wall), &typical(|c| c.spent), threads.verdict()))
 }
 
+/// As [`calibrate`], one subject after the other: the process of one ends before that of the next begins. Each
+/// is used as often as its own pilot takes; launches repeat equal counts all the same.
+pub fn calibrate_apart(
+    subjects: &mut [&mut dyn Subject],
+    plan: &Plan,
+    target: f64,
+    seed: u64,
+) -> Result<Calibration, SubjectError> {
+    let mut each = Vec::with_capacity(subjects.len());
+    for subject in subjects.iter_mut() {
+        each.push(calibrate(&mut [&mut **subject], plan, target, seed)?);
+    }
+    let wall: Vec<f64> = each.iter().flat_map(|c| c.per_operation.iter().copied()).collect();
+    let spent: Vec<f64> =
+        each.iter().map(|c| c.round_spent / c.iters.iter().sum::<u64>().max(1) as f64).collect();
+    let threads: Option<bool> =
+        each.iter().filter_map(|c| c.threads).reduce(|one, other| one || other);
+    if plan.blocks || each.iter().any(|c| c.slow) {
+        let iters = if plan.blocks { BLOCK_ITERS } else { 1 };
+        return Ok(Calibration {
+            iters: vec![iters; subjects.len()],
+            warmup_rounds: usize::from(!plan.blocks),
+            rounds: 1,
+            per_operation: wall,
+            round_spent: spent.iter().sum::<f64>() * iters as f64,
+            slow: true,
+            threads,
+        });
+    }
+    Ok(size(plan, target, &wall, &spent, threads))
+}
+
 /// Iterations beyond which a batch does not grow: an operation that costs nothing measurable would
 /// otherwise never end.
 const MAX_ITERS: u64 = 1 << 32;
@@ -239,6 +271,18 @@ mod tests {
         // A round costs 1 + 2 ms, so 160 ms hold 53 rounds, 52 of them balanced.
         assert_eq!(got.rounds, 52);
         assert_eq!(fast.iterations(), slow.iterations());
+    }
+
+    #[test]
+    fn subjects_apart_get_equal_counts_that_fit_the_faster() {
+        let mut fast = Scripted::constant(100.0);
+        let mut slow = Scripted::constant(200.0);
+        let plan = Plan { order: crate::plan::Order::Apart, ..Plan::default() };
+        let got = calibrate_apart(&mut [&mut fast, &mut slow], &plan, SLICE, 1).unwrap();
+        assert_eq!((got.iters, got.rounds, got.slow), (vec![10_000, 10_000], 52, false));
+        let mut long = Scripted::constant(80e6);
+        let got = calibrate_apart(&mut [&mut fast, &mut long], &plan, SLICE, 1).unwrap();
+        assert_eq!((got.iters, got.rounds, got.slow), (vec![1, 1], 1, true));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Every knob of a measurement with its default and the reason for it. Plain data: nothing here
 //! measures, and no other file of the engine invents a number.
 
+mod check;
+
 use std::time::Duration;
+
+pub use check::Unusable;
 
 /// How iteration counts of the subjects of one round relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +36,9 @@ pub enum Order {
     /// One subject's samples after the other's. What the machine does meanwhile reads as a
     /// difference; for benchmarks that disturb each other when they alternate.
     Sequential,
+    /// As [`Order::Sequential`], and the process of one subject ends before that of the next begins, also in
+    /// the pilot; for what only one process can hold.
+    Apart,
 }
 
 /// When to look at the launches and how much error each look may spend.
@@ -64,7 +71,7 @@ impl Looks {
     pub fn slow(&self) -> Looks {
         let total: f64 = self.alpha.iter().sum();
         // The first look needs 2 / 64 = 3.125 % or it can never be decided there.
-        if self.at.first() == Some(&6) || total < 0.04 {
+        if self.at.first().is_none_or(|first| *first <= 6) || total < 0.04 {
             return self.clone();
         }
         let first = 0.032;
@@ -192,42 +199,6 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
-    /// Checks ranges; the error is a fragment that names the setting and its range.
-    pub fn validate(&self) -> Result<(), String> {
-        let in_range = |name: &str, value: f64, low: f64, high: f64| {
-            if value.is_finite() && value >= low && value < high {
-                Ok(())
-            } else {
-                Err(format!("`{name}` is {value}, but must be at least {low} and below {high}"))
-            }
-        };
-        in_range("threshold", self.threshold, 0.0, 1.0)?;
-        in_range("trim", self.trim, 0.0, 0.5)?;
-        in_range("confidence", self.confidence, 0.5, 1.0)?;
-        in_range("precision", self.precision, 0.0, 1.0)?;
-        if self.slice.is_zero() || self.sample_time.is_zero() {
-            return Err("`slice` and `sample_time` must be longer than zero".to_owned());
-        }
-        if self.min_rounds == 0 || self.max_rounds < self.min_rounds {
-            return Err(
-                "`max_rounds` must be at least `min_rounds`, which must be at least 1".to_owned()
-            );
-        }
-        if self.min_launches == 0 || self.max_launches < self.min_launches {
-            return Err("`max_launches` must be at least `min_launches`, which must be at least 1"
-                .to_owned());
-        }
-        if self.looks.at.is_empty()
-            || self.looks.at.len() != self.looks.alpha.len()
-            || self.looks.at.windows(2).any(|w| w[0] >= w[1])
-        {
-            return Err("`looks` must name ascending launch counts, each with its error".to_owned());
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,8 +224,18 @@ mod tests {
     #[test]
     fn bad_values_are_named() {
         let plan = Plan { threshold: 1.5, ..Plan::default() };
-        assert!(plan.validate().unwrap_err().contains("`threshold`"));
+        assert_eq!(plan.validate().unwrap_err().settings, ["threshold"]);
         let plan = Plan { max_rounds: 1, ..Plan::default() };
-        assert!(plan.validate().unwrap_err().contains("`max_rounds`"));
+        assert_eq!(plan.validate().unwrap_err().settings, ["max_rounds", "min_rounds"]);
+    }
+
+    #[test]
+    fn looks_of_slow_operations_ascend_whatever_the_planned_ones_are() {
+        for at in [vec![2, 4], vec![6], vec![7], vec![5, 10], vec![10, 16, 24]] {
+            let alpha = vec![0.05 / at.len() as f64; at.len()];
+            let slow = Looks { at, alpha }.slow();
+            assert!(slow.at.is_sorted_by(|one, next| one < next), "{slow:?}");
+            assert!((slow.confidence() - 0.95).abs() < 1e-9, "{slow:?}");
+        }
     }
 }

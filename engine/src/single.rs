@@ -68,6 +68,8 @@ impl Measure {
         let plan = Plan {
             launch_time: self.plan.sampling_time,
             max_rounds: self.plan.max_samples,
+            // Meant for pairs; a launch of fewer samples than that is allowed.
+            min_rounds: self.plan.min_rounds.min(self.plan.max_samples),
             ..self.plan.clone()
         };
         let target = plan.sample_time.as_nanos() as f64;
@@ -210,7 +212,7 @@ impl Measure {
 
     /// Reduces the samples of later launches to fit a budget; never below the plan's minimum.
     pub fn limit_rounds(&mut self, rounds: usize) {
-        let least = self.plan.min_rounds;
+        let least = self.plan.min_rounds.min(self.plan.max_samples);
         if let Some(calibration) = &mut self.calibration
             && !calibration.slow
         {

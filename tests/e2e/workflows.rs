@@ -94,8 +94,11 @@ fn no_job_that_may_write_holds_code_of_a_pull_request() {
     assert_eq!(measuring, 1);
 }
 
+/// Requests that were seen: method and path, and body.
+type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
 /// Answers like a forge with one open pull request, #7, and keeps what it was sent.
-fn forge() -> (String, Arc<Mutex<Vec<(String, String)>>>) {
+fn forge() -> (String, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -52,6 +52,26 @@ impl Running {
         kill_process(self.pid(), signal).unwrap_or_else(|e| panic!("{}: {e}", self.what));
     }
 
+    /// Its process id.
+    pub fn id(&self) -> i32 {
+        self.pid().as_raw_nonzero().get()
+    }
+
+    /// Sends a signal unless it has ended.
+    pub fn try_signal(&mut self, signal: Signal) {
+        // Not waited for, it keeps its number.
+        if let Ok(None) = self.child.try_wait() {
+            let _ = kill_process(self.pid(), signal);
+        }
+    }
+
+    /// Reads output that comes within so many ticks, or until the end.
+    #[track_caller]
+    pub fn read_for(&mut self, ticks: usize) {
+        let until = Instant::now() + TICK * u32::try_from(ticks).unwrap_or(u32::MAX);
+        while Instant::now() < until && self.read(TICK) {}
+    }
+
     /// Reads output until `condition` holds; a process that ends or is too slow fails the test.
     #[track_caller]
     pub fn wait_until(&mut self, hoped: &str, mut condition: impl FnMut() -> bool) {
@@ -161,6 +181,12 @@ impl Output {
             _ => panic!("{}: a line that is not a JSON object: {line}", self.what),
         };
         self.stdout.lines().map(parse).collect()
+    }
+
+    /// JSON lines of one type; a last line that a kill has cut off does not count.
+    pub fn whole_lines(&self, kind: &str) -> Vec<Value> {
+        let lines = self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());
+        lines.filter(|line: &Value| line["type"] == kind).collect()
     }
 
     /// JSON lines of one type.

@@ -30,14 +30,6 @@ fn the_leading_word_of_cargo_is_optional() {
     assert!(Cli::try_parse_from(with).is_ok());
 }
 
-#[test]
-fn shares_are_fractions_or_percentages() {
-    assert_eq!(parse_share("1%"), Ok(0.01));
-    assert_eq!(parse_share("0.02"), Ok(0.02));
-    assert!(parse_share("2").unwrap_err().contains("1%"));
-    assert!(parse_share("x").is_err());
-}
-
 /// What help says of each flag, by command and flag.
 fn told() -> Vec<(String, String, String)> {
     let mut told = Vec::new();

@@ -80,6 +80,162 @@ fn going_to_another_commit_rewrites_only_what_differs() {
 }
 
 #[test]
+fn what_builds_generated_stays_with_its_tree_and_never_meets_another() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "made\n");
+    fixture.write("Cargo.toml", "[package]\nname = \"demo\"\n");
+    fixture.write("checked-in", "as committed");
+    fixture.commit("first");
+    fixture.write("a", "more");
+    fixture.commit("second");
+    let state = "release/.fingerprint/demo-0123456789abcdef/run-build-script-build-script-build";
+    let (slot, state) = {
+        let slot = acquire(&fixture, "HEAD");
+        let state = slot.target_dir().join(state);
+        fs::create_dir_all(state.parent().unwrap()).unwrap();
+        (slot, state)
+    };
+    let tree = slot.tree().to_owned();
+    let build = || {
+        fs::write(&state, "").unwrap();
+        fs::write(tree.join("made"), "ignored").unwrap();
+        fs::write(tree.join("untracked"), "x").unwrap();
+    };
+    build();
+    drop(slot);
+    drop(acquire(&fixture, "HEAD"));
+    assert!(tree.join("made").exists() && tree.join("untracked").exists() && state.exists());
+    // A file that git restores is one that the build script has to write again.
+    fs::write(tree.join("checked-in"), "as generated").unwrap();
+    let slot = acquire(&fixture, "HEAD");
+    assert_eq!(read(&slot, "checked-in"), "as committed");
+    assert!(tree.join("made").exists() && !state.exists());
+    drop(slot);
+    build();
+    let slot = acquire(&fixture, "HEAD~1");
+    assert_eq!(slot.tree(), tree);
+    assert!(!tree.join("made").exists() && !tree.join("untracked").exists() && !state.exists());
+    drop(slot);
+    // What a killed run left is not known for what some build made.
+    build();
+    kill(acquire(&fixture, "HEAD~1"));
+    fs::write(tree.parent().unwrap().join("meta.json"), "{}").unwrap();
+    drop(acquire(&fixture, "HEAD~1"));
+    assert!(!tree.join("made").exists() && !state.exists());
+}
+
+#[test]
+fn two_workspaces_of_a_repository_never_share_a_target_directory() {
+    let fixture = two_commits();
+    let revision = fixture.repository().resolve("HEAD").unwrap();
+    let slots = open(&fixture);
+    let at = |place: &'static str| Wanted { workspace: Path::new(place), ..wanted() };
+    let built = |slot: Slot| {
+        let artifact = slot.target_dir().join("artifact");
+        let found = artifact.exists();
+        fs::create_dir_all(slot.target_dir()).unwrap();
+        fs::write(artifact, "x").unwrap();
+        (slot.tree().to_owned(), slot.reused(), found)
+    };
+    let (root, ..) = built(slots.acquire(&revision, at("")).unwrap());
+    let (other, reused, found) = built(slots.acquire(&revision, at("other")).unwrap());
+    assert!(root != other && !reused && !found);
+    assert_eq!(built(slots.acquire(&revision, at("")).unwrap()), (root, true, true));
+    assert_eq!(built(slots.acquire(&revision, at("other")).unwrap()), (other, true, true));
+    // With every slot taken once, a third one gets the oldest, without what was built there.
+    let held: Vec<Slot> = (0..16).map(|_| slots.acquire(&revision, at("third")).unwrap()).collect();
+    for slot in held {
+        assert!(!slot.reused() && !slot.target_dir().exists());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn shared_inputs_are_links_that_nothing_deletes_through() {
+    use std::os::unix::fs::symlink;
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "/corpus\n/big.bin\n");
+    fixture.write("a", "1");
+    fixture.commit("first");
+    fixture.write("corpus/words", "seven");
+    fixture.write("deep/er/input", "untracked");
+    fixture.write("big.bin", "x");
+    let repository = fixture.repository();
+    let (head, slots) = (repository.resolve("HEAD").unwrap(), open(&fixture));
+    let share = ["corpus", "big.bin", "deep/er"].map(Into::into);
+    let with = |share| slots.acquire(&head, Wanted { share, ..wanted() });
+    for _ in 0..2 {
+        let slot = with(&share).unwrap();
+        assert_eq!(read(&slot, "corpus/words"), "seven");
+        assert_eq!(read(&slot, "deep/er/input"), "untracked");
+        assert_eq!(git(slot.tree(), &["status", "--porcelain"]), "");
+    }
+    let slot = with(&share[..1]).unwrap();
+    assert!(slot.tree().join("corpus").is_symlink() && !slot.tree().join("big.bin").exists());
+    drop(slot);
+
+    // A revision that tracks such a path has its own.
+    fixture.write("aside/corpus", "x");
+    fs::rename(fixture.path().join("corpus"), fixture.beside("corpus")).unwrap();
+    fixture.write(".gitignore", "/big.bin\n");
+    fixture.write("corpus/words", "tracked");
+    let tracking = fixture.commit("a corpus of its own");
+    fixture.git(&["checkout", "-q", "HEAD~1"]);
+    symlink(fixture.beside("corpus"), fixture.path().join("corpus")).unwrap();
+    let tracking = repository.resolve(&tracking).unwrap();
+    let slot = slots.acquire(&tracking, Wanted { share: &share[..1], ..wanted() }).unwrap();
+    assert_eq!(read(&slot, "corpus/words"), "tracked");
+    drop(slot);
+    assert!(disk::clean_in(&fixture.beside("cache"), None).unwrap() > 0);
+    assert_eq!(fs::read_to_string(fixture.path().join("corpus/words")).unwrap(), "seven");
+
+    for (path, told) in [("gone", "does not exist"), ("a", "git tracks")] {
+        let share = [path.into()];
+        let failure = slots.acquire(&head, Wanted { share: &share, ..wanted() }).unwrap_err();
+        assert!(failure.error.contains(told), "{}", failure.error);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn only_slots_of_ours_are_deleted_and_links_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    let fixture = two_commits();
+    drop(acquire(&fixture, "HEAD"));
+    let (cache, outside) = (fixture.beside("cache"), fixture.beside("outside"));
+    let repository = cache.join(crate::cache::repository_name(fixture.repository().common_dir()));
+    let meta = fs::read(repository.join("slot-00/meta.json")).unwrap();
+    let kept = [
+        cache.join("games/slot-machine/save.txt"),
+        cache.join("0123456789abcdef/slot-00/save.txt"),
+        cache.join("stand-ins/mine/save.txt"),
+        repository.join("slot-07/save.txt"),
+        outside.join("slot-00/save.txt"),
+        outside.join("slot-00/meta.json"),
+        outside.join("save.txt"),
+    ];
+    for path in &kept {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, &meta).unwrap();
+    }
+    symlink(&outside, cache.join("fedcba9876543210")).unwrap();
+    symlink(outside.join("slot-00"), repository.join("slot-01")).unwrap();
+    symlink(&outside, cache.join("stand-ins/0123456789abcdef")).unwrap();
+    let held = [acquire(&fixture, "HEAD"), acquire(&fixture, "HEAD")];
+    for slot in held {
+        assert!(!slot.directory().is_symlink() && !slot.directory().ends_with("slot-07"));
+    }
+    Slots::open_in(&fixture.repository(), &cache, 0).unwrap();
+    assert!(!repository.join("slot-00").exists(), "evicted");
+    disk::clean_in(&cache, None).unwrap();
+    for path in &kept {
+        assert!(path.exists(), "{}", path.display());
+    }
+    fs::write(cache.join("CACHEDIR.TAG"), "theirs").unwrap();
+    assert_eq!(disk::clean_in(&cache, None).unwrap_err().exit, Exit::Usage);
+}
+
+#[test]
 fn every_revision_finds_its_own_slot_again() {
     let fixture = two_commits();
     let repository = fixture.repository();

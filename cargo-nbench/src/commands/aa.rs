@@ -118,6 +118,14 @@ impl Sink for Collector<'_> {
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(self.expected + launches);
     }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        format!("copy {}", side + 1)
+    }
 }
 
 /// Builds the working tree once, compares it with itself `--repeats` times and reports.
@@ -206,7 +214,12 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         }
         let budget =
             args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
-        drive(&starter, &mut lanes, Options { budget, seed }, &mut collector)?;
+        drive(
+            &starter,
+            &mut lanes,
+            Options { budget, seed, one_at_a_time: false },
+            &mut collector,
+        )?;
         collector.expected += lanes
             .iter()
             .flat_map(|l| &l.units)

@@ -1,6 +1,7 @@
 //! `cargo nbench ab`: compares revisions in pairs. The only command that knows which side is the
 //! reference.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use nbench_config::Layouts;
@@ -26,7 +27,7 @@ use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
 use crate::settings::{self, Plans, build_options, flag_layer, store_path};
-use crate::sides::{Wish, build_sides};
+use crate::sides::{Sides, Wish, build_sides};
 use crate::suite::list_target;
 use crate::term::Term;
 
@@ -218,13 +219,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let driven = drive(
         &starter,
         &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        Options {
+            budget: args.plan.budget,
+            seed: settings.plan.seed,
+            one_at_a_time: args.one_at_a_time,
+        },
         &mut session,
     );
     if let Err(failure) = driven {
         session.abandon();
         return Err(failure);
     }
+    explain_failures(&mut session, &built);
     let mut ended = session.end(interrupt::requested());
     if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
@@ -233,6 +239,18 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), &root));
     let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
     Ok(if exit == Exit::Done && !published { Exit::Publish } else { exit })
+}
+
+/// Says what a checkout lacks of the user's files, where benchmarks failed for want of it.
+fn explain_failures(session: &mut Session<'_>, built: &Sides) {
+    let reasons: BTreeSet<String> = session
+        .failures()
+        .iter()
+        .filter_map(|(side, text)| built.explain(side.as_deref(), text))
+        .collect();
+    for reason in reasons {
+        session.term.warn(&reason);
+    }
 }
 
 /// Writes the page and says where, or why not; results are printed and stored by then. Says whether

@@ -43,6 +43,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
             package: executable.target.package.clone(),
             target: executable.target.target.clone(),
             programs: vec![program(executable)],
+            notes: Vec::new(),
         };
         let listed = list_target(&starter, target, &Default::default());
         ids.extend(listed.ids());

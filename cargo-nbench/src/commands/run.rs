@@ -104,6 +104,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
                 package: executable.target.package.clone(),
                 target: executable.target.target.clone(),
                 programs: vec![program(executable)],
+                notes: Vec::new(),
             },
             &settings.aliases,
         );
@@ -127,7 +128,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let driven = drive(
         &starter,
         &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        Options { budget: args.plan.budget, seed: settings.plan.seed, one_at_a_time: false },
         &mut session,
     );
     if let Err(failure) = driven {

@@ -23,6 +23,12 @@ impl Sink for Told {
     fn failed(&mut self, _: At<'_>, _: Option<usize>, _: &str, _: &str) {}
 
     fn expect(&mut self, _: u64) {}
+
+    fn warn(&mut self, _: &str) {}
+
+    fn side(&self, side: usize) -> String {
+        side.to_string()
+    }
 }
 
 /// A lane of one changed benchmark and `others` without a change.
@@ -44,7 +50,13 @@ fn lane(others: usize, plan: &Plan) -> Lane {
         programs: Vec::new(),
         walks: Vec::new(),
         units,
+        listed: Vec::new(),
         unpinned: false,
+        stays_unpinned: None,
+        apart: false,
+        apart_note: None,
+        on_trial: None,
+        told_of_orphans: false,
         luck: LaneLuck::default(),
     }
 }

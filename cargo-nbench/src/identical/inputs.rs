@@ -107,13 +107,22 @@ impl Evidence {
         directories: &[&Path],
     ) -> Evidence {
         let mut evidence = Evidence::default();
+        let mut included = Included::default();
+        let mut others = Vec::new();
         for source in sources {
             match fs::read(source) {
-                Ok(bytes) => {
-                    let text = String::from_utf8_lossy(&bytes);
-                    if is_rust(source) { evidence.add(&text) } else { evidence.add_list(&text) }
+                Ok(bytes) if is_rust(source) => {
+                    let code = tokens(&String::from_utf8_lossy(&bytes));
+                    included.add(&code);
+                    evidence.add(&code);
                 }
+                Ok(bytes) => others.push((source, bytes)),
                 Err(_) => evidence.unreadable = true,
+            }
+        }
+        for (source, bytes) in others {
+            if !included.is_documentation(source) {
+                evidence.add_list(&String::from_utf8_lossy(&bytes));
             }
         }
         let named: BTreeSet<PathBuf> = directories
@@ -141,9 +150,9 @@ impl Evidence {
         self.lists.push('\n');
     }
 
-    /// Takes what the text of one source says.
-    fn add(&mut self, source: &str) {
-        let code = at_run_time(&tokens(source));
+    /// Takes what the code of one source says.
+    fn add(&mut self, code: &[Token]) {
+        let code = at_run_time(code);
         let names_are_texts = code.iter().any(|t| matches!(t, Token::Word(w) if w == "stringify"));
         for (at, token) in code.iter().enumerate() {
             match token {
@@ -215,6 +224,53 @@ impl Evidence {
                     || self.formats.iter().any(|format| fits(format, &name)));
         possible.then_some(Reading::Possible)
     }
+}
+
+/// Names of files that sources include, apart for documentation and for everything else.
+#[derive(Debug, Default)]
+pub(crate) struct Included {
+    documentation: HashSet<String>,
+    code: HashSet<String>,
+}
+
+impl Included {
+    /// What Rust sources among these include; one that cannot be read includes nothing.
+    pub(crate) fn by<'p>(sources: impl IntoIterator<Item = &'p PathBuf>) -> Included {
+        let mut included = Included::default();
+        for source in sources.into_iter().filter(|source| is_rust(source)) {
+            if let Ok(bytes) = fs::read(source) {
+                included.add(&tokens(&String::from_utf8_lossy(&bytes)));
+            }
+        }
+        included
+    }
+
+    fn add(&mut self, code: &[Token]) {
+        for at in 0..code.len() {
+            if !is_include(code, at) {
+                continue;
+            }
+            let before = at.checked_sub(2).and_then(|from| code.get(from..at));
+            let is_doc = matches!(before, Some([Token::Word(w), Token::Sign('=')]) if w == "doc");
+            let names = if is_doc { &mut self.documentation } else { &mut self.code };
+            for token in &code[at..end_of_group(code, at + 2)] {
+                if let Token::Text(text) = token {
+                    names.extend(text.rsplit('/').next().map(str::to_owned));
+                }
+            }
+        }
+    }
+
+    /// Whether a source is included as documentation and as nothing else.
+    pub(crate) fn is_documentation(&self, source: &Path) -> bool {
+        let name = source.file_name().unwrap_or_default().to_string_lossy();
+        self.documentation.contains(&*name) && !self.code.contains(&*name)
+    }
+}
+
+fn is_include(code: &[Token], at: usize) -> bool {
+    const INCLUDES: [&str; 3] = ["include", "include_bytes", "include_str"];
+    matches!(&code[at..], [Token::Word(w), Token::Sign('!'), ..] if INCLUDES.contains(&w.as_str()))
 }
 
 /// Whether a path is that of a Rust source.
@@ -297,7 +353,6 @@ fn fits(format: &[String], name: &str) -> bool {
 
 /// Tokens without what only the compiler reads, and without modules of tests.
 fn at_run_time(code: &[Token]) -> Vec<Token> {
-    const INCLUDES: [&str; 3] = ["include", "include_bytes", "include_str"];
     const ATTRIBUTES: [&str; 10] = [
         "allow",
         "cfg",
@@ -332,7 +387,7 @@ fn at_run_time(code: &[Token]) -> Vec<Token> {
                 continue;
             }
         }
-        if INCLUDES.contains(&word(at)) && is(at + 1, '!') {
+        if is_include(code, at) {
             at = end_of_group(code, at + 2);
             continue;
         }

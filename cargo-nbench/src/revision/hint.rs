@@ -29,15 +29,15 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
     }
     let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':']).unwrap_or(spec.len()));
     let names = names(repository);
+    let named = names.iter().any(|name| name == base) || base == "HEAD";
+    if named && generations(spec).is_some() {
+        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
+    }
     let known = names.iter().map(String::as_str).chain(["HEAD"]);
     if let Some(name) = nearest(base, known)
         && name != base
     {
         return failure.hint(format!("did you mean `{name}{behind}`?"));
-    }
-    let named = names.iter().any(|name| name == base) || base == "HEAD";
-    if named && generations(spec).is_some() {
-        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
     }
     failure.hint(otherwise(spec, remote.as_deref()))
 }

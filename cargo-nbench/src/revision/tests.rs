@@ -423,3 +423,182 @@ fn no_repository_is_a_usage_failure() {
     let result = Repository::discover(directory.path());
     assert_eq!(failure(result).exit, Exit::Usage);
 }
+
+#[test]
+fn every_format_of_a_repository_is_read() {
+    for format in ["--object-format=sha256", "--ref-format=reftable"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap().join("repository");
+        fs::create_dir(&path).unwrap();
+        let made = Command::new("git").current_dir(&path).args(["init", "-q", format]).output();
+        if !made.unwrap().status.success() {
+            eprintln!("skipped {format}: this git does not know it");
+            continue;
+        }
+        fs::write(path.join("a"), "1").unwrap();
+        git(&path, &["add", "-A"]);
+        git(&path, &["commit", "-q", "-m", "first"]);
+        git(&path, &["tag", "v1"]);
+        fs::write(path.join("a"), "2").unwrap();
+        let cache = directory.path().join("cache");
+        let repository = Repository::discover(&path).unwrap().with_cache(cache.clone());
+        let first = repository.resolve("v1").unwrap();
+        let snapshot = repository.working_tree().unwrap();
+        assert_eq!(repository.changed_paths("v1", &snapshot.commit).unwrap(), ["a"], "{format}");
+        assert_eq!(repository.first_parent_order(5).unwrap().len(), 1, "{format}");
+        let slots = crate::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
+        let wanted = crate::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+        let held = slots.acquire_all(&[&first, &snapshot], wanted).unwrap();
+        let texts: Vec<_> =
+            held.iter().map(|slot| fs::read_to_string(slot.tree().join("a")).unwrap()).collect();
+        assert_eq!(texts, ["1", "2"], "{format}");
+        assert_eq!(git(held[0].tree(), &["describe", "--tags"]), "v1", "{format}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_repository_that_cannot_be_written_to_has_a_snapshot() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    fixture.write("a", "2");
+    let git_dir = fixture.path().join(".git");
+    let permit = |mode| {
+        let mut left = vec![git_dir.clone()];
+        while let Some(place) = left.pop() {
+            for entry in fs::read_dir(&place).unwrap().map(Result::unwrap) {
+                if entry.path().is_dir() {
+                    left.push(entry.path());
+                }
+            }
+            fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    fs::set_permissions(git_dir.join("index"), fs::Permissions::from_mode(0o444)).unwrap();
+    permit(0o555);
+    // Root may write all the same; then only the bytes below show that we did not.
+    let before = files_below(&git_dir);
+    let snapshot = fixture.repository().working_tree();
+    assert_eq!(files_below(&git_dir), before);
+    permit(0o755);
+    assert!(snapshot.unwrap().dirty.is_some());
+}
+
+#[test]
+fn a_repository_without_a_commit_in_the_tree_is_left_out_and_named() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    fixture.commit("first");
+    fixture.write("new", "untracked");
+    for place in ["play", "deep/er [x]"] {
+        let nested = fixture.path().join(place);
+        fs::create_dir_all(&nested).unwrap();
+        git(&nested, &["init", "-q"]);
+        fs::write(nested.join("file"), "x").unwrap();
+    }
+    let repository = fixture.repository();
+    let snapshot = repository.working_tree().unwrap();
+    assert_eq!(repository.changed_paths("HEAD", &snapshot.commit).unwrap(), ["new"]);
+    let remarks = repository.remarks();
+    assert_eq!(remarks.len(), 2);
+    assert!(remarks.iter().any(|remark| remark.contains("`play/`")), "{remarks:?}");
+    assert!(repository.remarks().is_empty());
+}
+
+#[test]
+fn settings_of_the_user_do_not_change_what_is_read() {
+    let inner = Fixture::new();
+    inner.write("x", "1");
+    inner.commit("inner");
+    let fixture = Fixture::new();
+    fixture.git(&["submodule", "--quiet", "add", inner.path().to_str().unwrap(), "sub"]);
+    fixture.write("\u{e9}/a", "1");
+    let first = fixture.commit("  the subject\n\nbody");
+    fixture.write("\u{e9}/a", "2");
+    for (name, value) in [
+        ("submodule.recurse", "true"),
+        ("diff.ignoreSubmodules", "all"),
+        ("diff.external", "/bin/false"),
+        ("diff.noprefix", "true"),
+        ("diff.renames", "copies"),
+        ("status.branch", "true"),
+        ("status.short", "true"),
+        ("status.showUntrackedFiles", "no"),
+        ("log.showSignature", "true"),
+        ("i18n.logOutputEncoding", "latin1"),
+        ("color.ui", "always"),
+        ("core.quotePath", "true"),
+        ("core.pager", "/bin/false"),
+        ("core.fsmonitor", "/bin/false"),
+        ("core.hooksPath", "/nowhere"),
+        ("core.abbrev", "4"),
+        ("commit.gpgSign", "true"),
+        ("gpg.program", "/bin/false"),
+        ("checkout.defaultRemote", "nobody"),
+        ("fetch.recurseSubmodules", "true"),
+    ] {
+        fixture.git(&["config", name, value]);
+    }
+    let repository = fixture.repository();
+    let revision = repository.resolve("HEAD").unwrap();
+    assert_eq!((revision.commit.as_str(), revision.subject.as_str()), (&*first, "the subject"));
+    let snapshot = repository.working_tree().unwrap();
+    let changed = repository.changed_paths("HEAD", &snapshot.commit).unwrap();
+    assert_eq!(changed, ["\u{e9}/a"]);
+    let wanted = crate::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let cache = fixture.beside("cache");
+    let slots = crate::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
+    for (revision, text) in [(&revision, "1"), (&snapshot, "2"), (&revision, "1")] {
+        let slot = slots.acquire(revision, wanted).unwrap();
+        assert_eq!(fs::read_to_string(slot.tree().join("\u{e9}/a")).unwrap(), text);
+        assert_eq!(fs::read_to_string(slot.tree().join("sub/x")).unwrap(), "1");
+    }
+    fixture.write("sub/x", "2");
+    assert!(repository.working_tree().is_err(), "a change that settings would hide");
+}
+
+#[test]
+fn attributes_and_filters_of_the_repository_hold_in_checkouts() {
+    let fixture = Fixture::new();
+    fixture.git(&["config", "filter.shout.smudge", "tr a-z A-Z"]);
+    fixture.git(&["config", "filter.shout.clean", "tr A-Z a-z"]);
+    fixture.write(".git/info/attributes", "*.shout filter=shout\n*.crlf text eol=crlf\n");
+    fixture.write("word.shout", "HELLO");
+    fixture.write("line.crlf", "a\r\n");
+    fixture.commit("first");
+    let repository = fixture.repository();
+    let head = repository.resolve("HEAD").unwrap();
+    let cache = fixture.beside("cache");
+    let slots = crate::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
+    let wanted = crate::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let slot = slots.acquire(&head, wanted).unwrap();
+    let read = |name: &str| fs::read_to_string(slot.tree().join(name)).unwrap();
+    assert_eq!((read("word.shout").as_str(), read("line.crlf").as_str()), ("HELLO", "a\r\n"));
+    assert!(repository.working_tree().unwrap().dirty.is_none());
+}
+
+#[test]
+fn a_partial_clone_is_checked_out_without_growing() {
+    let origin = Fixture::new();
+    origin.write("a", "old");
+    origin.commit("first");
+    origin.write("a", "new");
+    origin.commit("second");
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    origin.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let clone = origin.beside("clone");
+    let url = format!("file://{}", origin.path().display());
+    git(&origin.path(), &["clone", "-q", "--filter=blob:none", &url, clone.to_str().unwrap()]);
+    let before = files_below(&clone.join(".git"));
+    let repository = origin.repository_at(&clone);
+    assert!(repository.resolve(&"1".repeat(40)).is_err(), "and nothing is fetched");
+    let first = repository.resolve("HEAD~1").unwrap();
+    let cache = origin.beside("cache");
+    let slots = crate::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
+    let wanted = crate::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let slot = slots.acquire(&first, wanted).unwrap();
+    assert_eq!(fs::read_to_string(slot.tree().join("a")).unwrap(), "old");
+    assert_eq!(files_below(&clone.join(".git")), before);
+}

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{Executable, normal};
-use crate::identical::inputs::{Evidence, Reading, is_rust};
+use crate::identical::inputs::{Evidence, Included, Reading, is_rust};
 use crate::identical::is_inert;
 use crate::identical::lexer::tokens;
 
@@ -29,17 +29,26 @@ impl Half<'_> {
     /// Sources of the benchmark itself by their path seen from its package, which may have moved.
     fn bench(&self) -> BTreeMap<PathBuf, &Path> {
         let package = normal(&self.executable.target.manifest_dir);
-        let own = self.executable.sources.bench.iter().filter(|p| p.starts_with(self.tree));
-        own.map(|path| {
-            let name = path.strip_prefix(&package).or_else(|_| path.strip_prefix(self.tree));
-            (name.unwrap_or(path).to_owned(), path.as_path())
-        })
-        .collect()
+        let sources = &self.executable.sources.bench;
+        let included = Included::by(sources);
+        let own = sources.iter().filter(|p| p.starts_with(self.tree));
+        own.filter(|path| !included.is_documentation(path))
+            .map(|path| {
+                let name = path.strip_prefix(&package).or_else(|_| path.strip_prefix(self.tree));
+                (name.unwrap_or(path).to_owned(), path.as_path())
+            })
+            .collect()
     }
 
     /// Whether a path of the repository is one of the sources behind the executable.
     fn has_source(&self, path: &str) -> bool {
         self.executable.sources.local.contains(&self.tree.join(path))
+    }
+
+    /// Whether such a source is included as documentation and nothing else.
+    fn is_documentation(&self, path: &str) -> bool {
+        let path = self.tree.join(path);
+        !is_rust(&path) && Included::by(&self.executable.sources.local).is_documentation(&path)
     }
 
     /// Whether a path of the repository is a source of the benchmark itself.
@@ -122,7 +131,8 @@ fn may_be_library(reference: Half<'_>, contender: Half<'_>, path: &str) -> bool 
         return false;
     }
     if reference.has_source(path) && contender.has_source(path) {
-        return differs(&reference.tree.join(path), &contender.tree.join(path));
+        return !(reference.is_documentation(path) && contender.is_documentation(path))
+            && differs(&reference.tree.join(path), &contender.tree.join(path));
     }
     if reference.has_source(path) || contender.has_source(path) {
         return true;
@@ -138,7 +148,10 @@ fn input(reference: Half<'_>, contender: Half<'_>, changed: &[String]) -> Option
     let inputs: Vec<&String> = changed
         .iter()
         .filter(|path| !is_rust(Path::new(path)) && !path.contains("Cargo."))
-        .filter(|path| !reference.has_source(path) && !contender.has_source(path))
+        .filter(|path| {
+            let compiled = |half: &Half<'_>| half.has_source(path) && !half.is_documentation(path);
+            ![reference, contender].iter().any(compiled)
+        })
         .collect();
     if inputs.is_empty() {
         return None;

@@ -1,12 +1,12 @@
 //! Tables of what sources say and which files they may read.
 
-use super::{Evidence, Reading, fits, format, parts};
+use super::{Evidence, Included, Reading, fits, format, parts, tokens};
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 fn reading(source: &str, path: &str) -> Option<Reading> {
     let mut evidence = Evidence::default();
-    evidence.add(source);
+    evidence.add(&tokens(source));
     evidence.reading(path, "")
 }
 
@@ -110,7 +110,9 @@ fn files_name_files_once_removed() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("CHANGES.md", at("link")).unwrap();
     fs::write(at("CHANGES.md"), "").unwrap();
-    let sources: Vec<PathBuf> = vec![at("benches/b.rs"), at("included.csv")];
+    fs::write(at("doc.rs"), "#![doc = include_str!(\"README.md\")]").unwrap();
+    fs::write(at("README.md"), "See AUTHORS.").unwrap();
+    let sources = ["benches/b.rs", "included.csv", "doc.rs", "README.md"].map(at);
     let evidence = Evidence::gather(&sources, &[directory.path()]);
     assert_eq!(evidence.reading("docs/guide.md", ""), Some(Reading::Named));
     assert_eq!(evidence.reading("HISTORY.md", ""), Some(Reading::Named), "an included list");
@@ -136,4 +138,18 @@ fn names_and_formats_in_parts() {
     let fits = |text: &str, name: &str| fits(&format(text).unwrap(), name);
     assert!(fits("page{n}.md", "page12.md") && fits("{}-{}", "a-b-c"));
     assert!(!fits("page{n}.md", "page12.txt") && !fits("a{}a", "a"));
+}
+
+#[test]
+fn what_is_included_as_documentation_only() {
+    let mut included = Included::default();
+    included.add(&tokens(
+        "#![doc = include_str!(\"../README.md\")] #![cfg_attr(x, doc = include_str!(\"NEWS.md\"))]\n\
+         const A: &str = include_str!(concat!(env!(\"D\"), \"/a/NEWS.md\")); include!(\"x.in\");",
+    ));
+    for (path, expected) in
+        [("a/README.md", true), ("NEWS.md", false), ("x.in", false), ("y", false)]
+    {
+        assert_eq!(included.is_documentation(Path::new(path)), expected, "{path}");
+    }
 }

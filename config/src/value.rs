@@ -1,0 +1,162 @@
+//! Values as people write them: shares as fractions or per cent, amounts of bytes, times in files. It
+//! knows no setting.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// Parses a share: a fraction such as `0.05`, or a percentage with its sign, such as `5%`.
+///
+/// # Errors
+/// A fragment that says what is wrong, with what may have been meant.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let share = number_or_percent(text)?;
+    if (0.0..1.0).contains(&share) {
+        return Ok(share);
+    }
+    let bare = text.trim();
+    let meant = if share > 1.0 && share < 100.0 && !bare.ends_with('%') {
+        format!("did you mean `{bare}%`?")
+    } else {
+        "write 1% or 0.01 for one percent".to_owned()
+    };
+    Err(format!("`{text}` must be at least 0 and below 1 ({meant})"))
+}
+
+/// A share of any size: ranges belong to settings.
+pub(crate) fn number_or_percent(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| {
+        format!("`{text}` is neither a fraction such as 0.05 nor a percentage such as 5%")
+    })?;
+    Ok(value / scale)
+}
+
+/// Parses an amount of bytes: a plain number, or one with `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`, `GiB`,
+/// `TiB` behind it, case ignored.
+///
+/// # Errors
+/// A fragment that says what is wrong.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let bare = text.trim();
+    let digits = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
+    let (number, unit) = bare.split_at(digits);
+    let value: f64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` does not start with a number, as `5GB` does"))?;
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1_048_576.0,
+        "gib" => 1_073_741_824.0,
+        "tib" => 1_099_511_627_776.0,
+        other => return Err(format!("`{other}` is not a unit: use kB, MB, GB or TB")),
+    };
+    let bytes = value * scale;
+    // Larger numbers are not exact, and no disk has as many.
+    if bytes > 9e15 { Err(format!("`{text}` is too much")) } else { Ok(bytes as u64) }
+}
+
+/// A share in a file: a number, or a text with `%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Share(f64);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Share;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a fraction such as 0.05 or \"5%\"")
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Share, E> {
+                Ok(Share(value))
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Share, E> {
+                Ok(Share(value as f64))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
+                number_or_percent(text).map(Share).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Share::deserialize(deserializer).map(|share| Some(share.0))
+}
+
+pub(crate) fn shares<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<f64>>, D::Error> {
+    let shares = Vec::<Share>::deserialize(deserializer)?;
+    Ok(Some(shares.into_iter().map(|share| share.0).collect()))
+}
+
+/// A time in a file: a text with a unit, kept as it is.
+pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    struct Visitor;
+    impl de::Visitor<'_> for Visitor {
+        type Value = String;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a time with its unit such as \"250us\", \"1ms\" or \"2s\"")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
+            Ok(text.to_owned())
+        }
+    }
+    deserializer.deserialize_any(Visitor).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_fractions_or_percentages() {
+        for (text, share) in
+            [("1%", 0.01), ("0.02", 0.02), (" 5 % ", 0.05), ("0", 0.0), (".5", 0.5)]
+        {
+            assert_eq!(parse_share(text), Ok(share), "{text}");
+        }
+        assert!(parse_share("5").unwrap_err().contains("did you mean `5%`?"));
+        for text in ["100%", "1", "-1%", "nan", "inf", "1e9"] {
+            assert!(parse_share(text).unwrap_err().contains("below 1"), "{text}");
+        }
+        for text in ["", "%", "x", "5 percent", "0,5"] {
+            assert!(parse_share(text).unwrap_err().contains("percentage"), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("20000000000", 20_000_000_000),
+            ("5GB", 5_000_000_000),
+            ("5 gb", 5_000_000_000),
+            ("1.5G", 1_500_000_000),
+            ("512MiB", 536_870_912),
+            ("10kB", 10_000),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GB", "-5GB", "5 parsecs", "1e99", "99999999TB", "nan"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}
