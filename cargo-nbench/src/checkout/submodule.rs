@@ -55,23 +55,6 @@ pub(super) fn update(
     Ok(lost)
 }
 
-/// Lets git note the times of the files in `tree` and its submodules, whose content is as it was.
-///
-/// # Errors
-///
-/// A usage failure when git cannot be started.
-pub(super) fn refresh(tree: &Path) -> Result<(), Failure> {
-    // It fails where a file is not as it was, which is for the next checkout to mend.
-    let _ = Git::at(tree).run(&["update-index", "-q", "--refresh"]);
-    for (path, _) in links(tree)? {
-        let inner = tree.join(path);
-        if private::exists(&inner) {
-            refresh(&inner)?;
-        }
-    }
-    Ok(())
-}
-
 /// Paths of submodules by their name in `.gitmodules`.
 fn names(tree: &Path) -> Result<BTreeMap<PathBuf, String>, Failure> {
     let arguments =

@@ -59,7 +59,8 @@ pub(super) fn update(tree: &Path, commit: &str, same: bool) -> Result<bool, Fail
     // does not learn of.
     let mut lost = match git.line(&["rev-parse", "--verify", "--quiet", "HEAD"]) {
         Ok(_) => {
-            // Otherwise times alone would make files differ.
+            // Times alone make files differ for git, and a new slot's files are touched: it would write
+            // all of them again, and cargo would build everything again.
             let _ = git.run(&["update-index", "-q", "--refresh"]);
             let changed = ["diff-index", "--name-only", "--ignore-submodules=all", "HEAD", "--"];
             !git.run(&changed)?.is_empty()
