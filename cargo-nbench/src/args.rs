@@ -324,6 +324,10 @@ pub struct AbArgs {
     /// which is too narrow; for studies of the method [default: signed-rank].
     #[arg(long, hide = true, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
     pub interval: Option<String>,
+    /// End the worker of one side before that of the next begins, for benchmarks of which only one can
+    /// run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where it helps.
+    #[arg(long, help_heading = "Measurement")]
+    pub one_at_a_time: bool,
     /// With several contenders, also compare these with each other.
     #[arg(long)]
     pub all_pairs: bool,

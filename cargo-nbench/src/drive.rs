@@ -2,77 +2,33 @@
 //! every suite by fresh workers. It moves workers and trials together and tells a [`Sink`] what
 //! happened; it neither prints nor stores, and does not know which side is older.
 
+mod apart;
 mod budget;
+mod crew;
+mod lane;
 mod settle;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use nbench::wire::Offer;
-use nbench_config::Layouts;
 use nbench_engine::observe::Silent;
-use nbench_engine::remote::{Peer, Remote};
+use nbench_engine::remote::Remote;
 use nbench_engine::{
     Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
 };
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::launch::{Luck, PAGE, Program, Starter, Worker, interrupted};
-use crate::layout::{Drawn, Standing, Supply, target_seed};
+use crate::launch::{Luck, PAGE, Starter};
+use crate::layout::Standing;
+use crate::orphans;
 use crate::place::Addresses;
-use crate::walk::{Arrival, autopsy, move_to};
 use budget::{FEWEST, fit_budget, shrink};
+use crew::{Astray, Crew, Stray, not_offered};
+pub use lane::{Lane, LaneLuck, Way};
 use settle::settle;
-
-/// One bench target, built for every side.
-#[derive(Debug)]
-pub struct Lane {
-    /// Package name.
-    pub package: String,
-    /// Target name.
-    pub target: String,
-    /// One program per side.
-    pub programs: Vec<Program>,
-    /// Ids in the order in which one pass of all workers reaches them.
-    pub walks: Vec<Vec<String>>,
-    /// Benchmarks of all walks.
-    pub units: Vec<Unit>,
-    /// Whether workers stay unpinned because a benchmark uses threads.
-    pub unpinned: bool,
-    /// Its link layouts.
-    pub luck: LaneLuck,
-}
-
-/// Where a lane's link layouts come from, and those of the launch that is running.
-#[derive(Debug)]
-pub struct LaneLuck {
-    when: Layouts,
-    supply: Supply,
-    /// Launches begun, the pilot not counted.
-    launches: usize,
-    /// Whether second trials confirm what first ones said.
-    confirming: bool,
-    /// The launch whose layout every further one has, while second trials hold it.
-    held: Option<usize>,
-    /// The executables of this launch, or why it has none; nothing where none are wanted.
-    drawn: Option<Result<Drawn, String>>,
-}
-
-impl Default for LaneLuck {
-    fn default() -> LaneLuck {
-        LaneLuck {
-            when: Layouts::Off,
-            supply: Supply::Kept,
-            launches: 0,
-            confirming: false,
-            held: None,
-            drawn: None,
-        }
-    }
-}
 
 /// One offered benchmark.
 #[derive(Debug)]
@@ -101,13 +57,15 @@ pub struct Task {
     pub adjusted: Vec<Option<f64>>,
     /// Whether its end was told.
     pub told: bool,
+    /// What is to be known of how it was measured, beside what its trial says.
+    pub notes: Vec<String>,
 }
 
 impl Task {
     /// A task that has not run.
     pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
         let layout = Standing::default();
-        Task { name, picks, trial, layout, adjusted: Vec::new(), told: false }
+        Task { name, picks, trial, layout, adjusted: Vec::new(), told: false, notes: Vec::new() }
     }
 }
 
@@ -185,14 +143,14 @@ impl Trial {
         }
     }
 
-    /// Launch counts after which this trial may stop, first and last.
-    fn span(&self) -> (usize, usize) {
+    /// Launch counts after which this trial may stop, ascending; of a measurement three of them.
+    fn ends(&self) -> Vec<usize> {
         match self {
-            Trial::Measure(trial) => (trial.plan().min_launches, trial.plan().max_launches),
-            Trial::Compare(trial) => {
-                let looks = trial.looks();
-                (looks.at.first().copied().unwrap_or(6), looks.last())
+            Trial::Measure(trial) => {
+                let (first, last) = (trial.plan().min_launches, trial.plan().max_launches);
+                vec![first, first.midpoint(last), last]
             }
+            Trial::Compare(trial) => trial.looks().at.clone(),
         }
     }
 
@@ -234,6 +192,10 @@ pub trait Sink {
     fn failed(&mut self, at: At<'_>, side: Option<usize>, error: &str, stderr_tail: &str);
     /// How many launches are still expected, for a progress display.
     fn expect(&mut self, launches: u64);
+    /// Something that concerns no single benchmark.
+    fn warn(&mut self, text: &str);
+    /// What a side is called.
+    fn side(&self, side: usize) -> String;
 }
 
 /// Bounds of the whole schedule.
@@ -243,6 +205,8 @@ pub struct Options {
     pub budget: Option<Duration>,
     /// Seed of start orders and environment sizes.
     pub seed: u64,
+    /// Whether the worker of one side ends before that of the next begins.
+    pub one_at_a_time: bool,
 }
 
 /// Runs pilot and launches until every task is done, the budget is spent or the user interrupts.
@@ -263,9 +227,12 @@ pub fn drive(
         random: StdRng::seed_from_u64(options.seed ^ 0x6c61_756e_6368),
     };
     for lane in lanes.iter_mut() {
+        if options.one_at_a_time {
+            lane.keep_apart("as `--one-at-a-time` asks for");
+        }
         lane.unpinned = true;
         driver.lane(lane, true);
-        lane.unpinned = lane.units.iter().any(uses_threads);
+        lane.pin(starter.placement.pins());
     }
     let pilot = started.elapsed();
     let mut launch_cost = 0.0f64;
@@ -302,11 +269,21 @@ pub fn drive(
     Ok(())
 }
 
+/// Passes in succession that reach nothing, after which nothing more is tried.
+const FRUITLESS: usize = 3;
+
+/// The first line of a message, which may quote a back-trace.
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
 fn uses_threads(unit: &Unit) -> bool {
     let told = unit.offer.settings.iter().any(|(k, v)| k == "threads" && v == "true");
     told || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
 }
 
+/// Launches that are expected in all. An open trial counts as if it ended at each of its looks with even
+/// odds, so that the number moves little at a look, and not from the first look's to the last one's.
 fn expected_launches(lanes: &[Lane]) -> u64 {
     lanes
         .iter()
@@ -315,102 +292,52 @@ fn expected_launches(lanes: &[Lane]) -> u64 {
         .flat_map(|unit| &unit.tasks)
         .map(|task| {
             let done = task.trial.launches();
-            let (first, last) = task.trial.span();
-            task.layout.launches_before()
-                + match task.trial.decide() {
-                    Decision::Done(_) => done,
-                    Decision::More if done < first => first,
-                    Decision::More => last,
-                }
+            let own = match task.trial.decide() {
+                Decision::Done(_) => done as f64,
+                Decision::More => expected_end(&task.trial.ends(), done),
+            };
+            task.layout.launches_before() as f64 + own
         })
-        .sum::<usize>() as u64
+        .sum::<f64>()
+        .round() as u64
 }
 
-impl Lane {
-    fn is_open(&self) -> bool {
-        self.units.iter().any(Unit::is_open)
+/// Where a trial is expected to end that may do so at each of `ends`, and has `done` launches.
+fn expected_end(ends: &[usize], done: usize) -> f64 {
+    let mut odds = 1.0;
+    let mut expected = 0.0;
+    let mut to_come = ends.iter().filter(|end| **end > done).peekable();
+    if to_come.peek().is_none() {
+        return done as f64 + 1.0;
     }
-
-    /// Lets the executables of every launch be linked anew, or says in results why they are not.
-    /// With `explain`, what stays inconclusive is told the share of its layout.
-    pub fn vary_layouts(&mut self, when: Layouts, supply: Supply, explain: bool) {
-        for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
-            let standing = Standing::new(when, &supply);
-            task.layout = if explain { standing.explaining() } else { standing };
-        }
-        self.luck = LaneLuck { when, supply, ..LaneLuck::default() };
+    while let Some(end) = to_come.next() {
+        let here = if to_come.peek().is_none() { odds } else { odds / 2.0 };
+        expected += here * *end as f64;
+        odds -= here;
     }
-
-    /// Seconds that a launch spends on linking.
-    fn seconds_of_layouts(&self) -> f64 {
-        if self.luck.when == Layouts::Fresh { self.luck.supply.seconds() } else { 0.0 }
-    }
-
-    /// Begins the next launch: draws layouts if they are wanted.
-    fn begin(&mut self, seed: u64) {
-        let seed = target_seed(seed, &self.package, &self.target);
-        let wanted = self.luck.when == Layouts::Fresh || self.luck.confirming;
-        // Those of the last launch go first: they have the same names.
-        self.luck.drawn = None;
-        if wanted {
-            let launch = self.luck.held.unwrap_or(self.luck.launches);
-            self.luck.drawn = self.luck.supply.draw(seed, launch);
-        }
-        self.luck.launches += 1;
-    }
-
-    /// The program of a side in this launch. When one side has no fresh layout, none has.
-    fn program(&self, side: usize) -> Program {
-        let built = &self.programs[side];
-        match &self.luck.drawn {
-            Some(Ok(drawn)) => drawn.program(side, built),
-            Some(Err(_)) | None => built.clone(),
-        }
-    }
-
-    /// Once all first trials are over, begins the second ones of those that need them: they share
-    /// their processes, so their launches cannot differ in layouts.
-    fn begin_second_trials(&mut self) {
-        if self.is_open() {
-            return;
-        }
-        for unit in self.units.iter_mut().filter(|unit| !unit.failed) {
-            for task in unit.tasks.iter_mut().filter(|task| task.layout.pending) {
-                if let Trial::Compare(trial) = &mut task.trial
-                    && task.layout.needs_confirmation(trial)
-                {
-                    task.layout.confirm(trial);
-                    self.luck.confirming = true;
-                } else if let Trial::Compare(trial) = &mut task.trial
-                    && task.layout.needs_held_layout(trial)
-                {
-                    task.layout.hold(trial);
-                    self.luck.held = Some(self.luck.launches);
-                }
-            }
-        }
-    }
-
-    /// Ends what is not finished. A second trial that did not come to its end is given up.
-    fn stop(&mut self, reason: StopReason) {
-        for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
-            if let Trial::Compare(trial) = &mut task.trial
-                && task.layout.pending
-            {
-                task.layout.give_up(trial, "it was stopped before fresh layouts confirmed it");
-            }
-        }
-        for unit in self.units.iter_mut().filter(|u| u.is_open()) {
-            for task in &mut unit.tasks {
-                task.trial.stop(reason);
-            }
-        }
-    }
+    expected
 }
 
 impl Unit {
     fn is_open(&self) -> bool {
         !self.failed && self.tasks.iter().any(|t| t.trial.decide() == Decision::More)
+    }
+}
+
+/// What a pass of workers came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// A benchmark was reached, or another way of running was found.
+    Fruitful,
+    /// The workers ended in order and offered nothing that is wanted.
+    Ended,
+    /// Workers were lost before they reached anything.
+    Fruitless,
+}
+
+impl Pass {
+    fn of(fruitful: bool) -> Pass {
+        if fruitful { Pass::Fruitful } else { Pass::Fruitless }
     }
 }
 
@@ -422,30 +349,20 @@ struct Driver<'d> {
 }
 
 /// A subject that remembers which side failed.
-struct Sided<'r, 'p, 'i> {
-    remote: Remote<'p, 'i>,
+struct Sided<'r, 'p> {
+    subject: Box<dyn Subject + 'p>,
     side: usize,
     culprit: &'r Cell<Option<usize>>,
 }
 
-impl Subject for Sided<'_, '_, '_> {
+impl Subject for Sided<'_, '_> {
     fn sample(&mut self, iters: Iters, count: usize) -> Result<Vec<Sample>, SubjectError> {
-        let result = self.remote.sample(iters, count);
+        let result = self.subject.sample(iters, count);
         if result.is_err() {
             self.culprit.set(Some(self.side));
         }
         result
     }
-}
-
-/// Running workers of one walk, by side.
-struct Crew<'i> {
-    workers: Vec<Worker>,
-    peers: Vec<RefCell<Peer<'i>>>,
-    /// Order in which sides are moved and started, drawn per launch.
-    order: Vec<usize>,
-    /// Whether the worker still stands at a benchmark that is finished.
-    standing: Vec<bool>,
 }
 
 impl Driver<'_> {
@@ -464,123 +381,164 @@ impl Driver<'_> {
                 .iter()
                 .filter_map(|id| lane.units.iter().position(|u| u.offer.id == *id && u.is_open()))
                 .collect();
-            // Each pass ends behind the last benchmark or behind one that lost a worker.
+            // Each pass ends behind the last benchmark that its workers offer, or behind one that lost a
+            // worker.
             let mut fruitless = 0;
             while !wanted.is_empty() && !interrupt::requested() {
-                let before = wanted.len();
-                let reached = self.pass(lane, &mut wanted, pilot);
-                fruitless = if reached { 0 } else { fruitless + 1 };
-                if fruitless >= 2 && !wanted.is_empty() {
-                    for unit in std::mem::take(&mut wanted) {
-                        let what = "not reached: workers are lost during set-up";
-                        self.fail(lane, unit, None, what, "");
-                    }
+                let pass = self.pass(lane, &mut wanted, pilot);
+                fruitless = if pass == Pass::Fruitful { 0 } else { fruitless + 1 };
+                if fruitless < FRUITLESS {
+                    continue;
                 }
-                debug_assert!(wanted.len() < before || interrupt::requested());
+                if pass == Pass::Ended {
+                    self.give_up(lane, &mut wanted, pilot);
+                    fruitless = 0;
+                    continue;
+                }
+                for unit in std::mem::take(&mut wanted) {
+                    let what = "not reached: workers are lost during set-up";
+                    self.fail(lane, unit, None, what, "");
+                }
             }
         }
     }
 
-    /// One pass of fresh workers over `wanted`, which is shortened by what is dealt with. Says
-    /// whether any benchmark was reached.
-    fn pass(&mut self, lane: &mut Lane, wanted: &mut Vec<usize>, pilot: bool) -> bool {
-        let mut crew = match self.start(lane) {
+    /// Deals with benchmarks that were listed and that no process offers.
+    fn give_up(&mut self, lane: &mut Lane, wanted: &mut Vec<usize>, pilot: bool) {
+        for unit in wanted.clone() {
+            let message = not_offered(&lane.units[unit].offer.id, !lane.unpinned);
+            let stray = Stray { side: 0, message, tail: String::new(), together: false };
+            if self.astray(lane, wanted, Some(unit), stray, pilot) {
+                return;
+            }
+        }
+    }
+
+    /// One pass of fresh workers over `wanted`, which is shortened by what is dealt with.
+    fn pass(&mut self, lane: &mut Lane, wanted: &mut Vec<usize>, pilot: bool) -> Pass {
+        let luck = self.draw_luck(lane);
+        if lane.apart {
+            return Pass::of(self.pass_apart(lane, wanted, luck, pilot));
+        }
+        let mut crew = match Crew::start(self.starter, lane, luck, &mut self.random) {
             Ok(crew) => crew,
             Err((side, error)) => {
-                if !interrupt::requested() {
-                    for unit in std::mem::take(wanted) {
-                        let what = format!("not reached: {}", error.0);
-                        self.fail(lane, unit, Some(side), &what, &error.1);
-                    }
-                }
-                return false;
+                let stray = Stray::at_start(side, error.message);
+                return Pass::of(
+                    !interrupt::requested() && self.astray(lane, wanted, None, stray, pilot),
+                );
             }
         };
-        let mut reached = false;
+        let (mut reached, mut ended) = (false, false);
         while !wanted.is_empty() && !interrupt::requested() {
-            let unit = wanted[0];
-            let lost = match self.approach(lane, unit, &mut crew) {
-                Ok(()) => {
+            // Whether the worker of a benchmark that failed goes on.
+            let mut alive = false;
+            let lost = match crew.approach(self.starter, lane, wanted) {
+                Ok(unit) => {
                     reached = true;
-                    self.measure(lane, unit, &mut crew, pilot)
+                    let peers = &crew.peers;
+                    let lost = self.measure(lane, unit, pilot, &|pick, expected| {
+                        Box::new(Remote::new(&peers[pick.side], pick.case, expected))
+                    });
+                    if interrupt::requested() {
+                        break;
+                    }
+                    match lost {
+                        None => {
+                            wanted.retain(|other| *other != unit);
+                            None
+                        }
+                        Some((side, error)) => {
+                            alive = error.kind == SubjectErrorKind::Failed;
+                            Some((Some(unit), crew.failed(side, error)))
+                        }
+                    }
                 }
-                Err(lost) => Some(lost),
+                Err(Astray::Ended) => {
+                    ended = true;
+                    break;
+                }
+                Err(Astray::Lost(unit, stray)) => Some((unit, stray)),
             };
             if interrupt::requested() {
                 break;
             }
-            wanted.remove(0);
-            if let Some((side, error)) = lost {
-                let (message, tail) = autopsy(&mut crew.workers[side], error);
-                self.fail(lane, unit, Some(side), &message, &tail);
-                return reached;
+            if let Some((unit, stray)) = lost {
+                let achieved = self.astray(lane, wanted, unit, stray, pilot);
+                if alive && !achieved {
+                    continue;
+                }
+                drop(crew);
+                self.sweep(lane, orphans::end());
+                return Pass::of(achieved || reached);
             }
         }
-        for peer in &crew.peers {
-            peer.borrow_mut().quit();
-        }
-        for worker in &mut crew.workers {
-            worker.finish(Duration::from_millis(500));
-        }
-        reached
+        self.sweep(lane, crew.end());
+        if ended && !reached { Pass::Ended } else { Pass::of(reached) }
     }
 
-    fn start<'i>(&mut self, lane: &Lane) -> Result<Crew<'i>, (usize, (String, String))> {
-        let mut order: Vec<usize> = (0..lane.programs.len()).collect();
-        order.shuffle(&mut self.random);
-        let mut started = Vec::new();
+    /// Deals with a benchmark that could not be measured, the first one that is wanted if none was
+    /// reached: tries it in another way if there is one that can help, otherwise it failed. Says
+    /// whether something was achieved.
+    fn astray(
+        &mut self,
+        lane: &mut Lane,
+        wanted: &mut Vec<usize>,
+        unit: Option<usize>,
+        stray: Stray,
+        pilot: bool,
+    ) -> bool {
+        let Some(unit) = unit.or(wanted.first().copied()) else { return false };
+        let is_new = lane.units[unit].tasks.iter().all(|task| task.trial.launches() == 0);
+        if stray.together && is_new && lane.programs.len() > 1 && !lane.apart {
+            // Each worker reached it when it was listed alone.
+            lane.keep_apart(&format!(
+                "both sides at once do not work ({}: {})",
+                self.sink.side(stray.side),
+                first_line(&stray.message)
+            ));
+            lane.on_trial = Some((unit, Way::Apart));
+            return true;
+        }
+        if !pilot && is_new && !lane.unpinned && self.starter.placement.pins() {
+            // The pilot was not pinned and could measure it.
+            lane.unpinned = true;
+            lane.stays_unpinned = Some(format!("it fails on one: {}", first_line(&stray.message)));
+            lane.on_trial = Some((unit, Way::Unpinned));
+            return true;
+        }
+        if let Some((_, way)) = lane.on_trial.take_if(|(on_trial, _)| *on_trial == unit) {
+            lane.take_back(way);
+        }
+        wanted.retain(|other| *other != unit);
+        self.fail(lane, unit, Some(stray.side), &stray.message, &stray.tail);
+        false
+    }
+
+    /// Says, once for each target, that processes were left behind.
+    fn sweep(&mut self, lane: &mut Lane, left: usize) {
+        if left > 0 && !std::mem::replace(&mut lane.told_of_orphans, true) {
+            self.sink.warn(&orphans::told(&lane.target, left));
+        }
+    }
+
+    fn draw_luck(&mut self, lane: &Lane) -> Luck {
         // What is compared shares its luck; what is measured alone averages over it.
-        let luck = Luck {
+        let shared = lane.programs.len() > 1;
+        Luck {
             padding: self.random.random_range(0..PAGE),
             pinned: !lane.unpinned,
-            addresses: if order.len() > 1 { Addresses::Shared } else { Addresses::Random },
-        };
-        for &side in &order {
-            match self.starter.start(&lane.program(side), luck, &interrupted) {
-                Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
-                Err(error) => return Err((side, (error.message, String::new()))),
-            }
+            addresses: if shared { Addresses::Shared } else { Addresses::Random },
         }
-        started.sort_by_key(|(side, ..)| *side);
-        let standing = vec![false; started.len()];
-        let (workers, peers) = started.into_iter().map(|(_, w, p)| (w, p)).unzip();
-        Ok(Crew { workers, peers, order, standing })
-    }
-
-    /// Moves all workers to a benchmark, one after the other: set-up of one side never runs while
-    /// another's does.
-    fn approach(
-        &mut self,
-        lane: &Lane,
-        unit: usize,
-        crew: &mut Crew<'_>,
-    ) -> Result<(), (usize, SubjectError)> {
-        let id = &lane.units[unit].offer.id;
-        for &side in &crew.order {
-            // What an earlier benchmark wrote is not evidence against this one.
-            crew.workers[side].forget_stderr();
-            if std::mem::take(&mut crew.standing[side]) {
-                crew.peers[side].borrow_mut().proceed().map_err(|e| (side, e))?;
-            }
-            match move_to(&crew.peers[side], &lane.programs[side], id) {
-                Arrival::There => crew.standing[side] = true,
-                Arrival::Vanished => {
-                    let what = format!("`{id}` was listed but is not offered any more");
-                    return Err((side, SubjectError::lost(what)));
-                }
-                Arrival::Lost(error) => return Err((side, error)),
-            }
-        }
-        Ok(())
     }
 
     /// Runs the open tasks of a unit; returns the side and error of a lost worker.
-    fn measure(
+    fn measure<'p>(
         &mut self,
         lane: &mut Lane,
         unit: usize,
-        crew: &mut Crew<'_>,
         pilot: bool,
+        subject: &dyn Fn(Pick, Option<f64>) -> Box<dyn Subject + 'p>,
     ) -> Option<(usize, SubjectError)> {
         let (package, target) = (lane.package.clone(), lane.target.clone());
         let drawn = lane.luck.drawn.as_ref();
@@ -591,11 +549,11 @@ impl Driver<'_> {
             let expected = task.trial.calibration().map(|c| {
                 c.round_spent / c.iters.iter().sum::<u64>().max(1) as f64 * c.iters.len() as f64
             });
-            let mut subjects: Vec<Sided<'_, '_, '_>> = task
+            let mut subjects: Vec<Sided<'_, '_>> = task
                 .picks
                 .iter()
                 .map(|pick| Sided {
-                    remote: Remote::new(&crew.peers[pick.side], pick.case, expected),
+                    subject: subject(*pick, expected),
                     side: pick.side,
                     culprit: &culprit,
                 })
@@ -612,20 +570,13 @@ impl Driver<'_> {
                     }
                     self.sink.launched(at, task);
                 }
-                Err(error) if error.kind == SubjectErrorKind::Failed => {
-                    // The worker lives on and is at the end of this benchmark.
-                    if task.end_explaining() {
-                        continue;
-                    }
-                    let side = culprit.get();
-                    let tail = side.map(|s| crew.workers[s].stderr_tail()).unwrap_or_default();
-                    self.sink.failed(at, side, &error.message, &tail);
-                    lane.units[unit].failed = true;
-                    return None;
-                }
+                // It ends launches that only explain; the worker lives on.
+                Err(error) if error.kind == SubjectErrorKind::Failed && task.end_explaining() => {}
                 Err(error) => return Some((culprit.get().unwrap_or(0), error)),
             }
         }
+        // What was tried another way works so.
+        lane.on_trial.take_if(|(on_trial, _)| *on_trial == unit);
         None
     }
 

@@ -3,10 +3,11 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
+//! `drive` (how it is measured), `session`, `recorder`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
 pub mod args;
 pub mod bridge;
+mod busy;
 pub mod cache;
 mod capture;
 pub mod cargo;
@@ -23,12 +24,15 @@ pub mod forge;
 pub mod gate;
 mod git;
 pub mod identical;
+pub mod identity;
 pub mod interrupt;
 pub mod launch;
 pub mod layout;
 pub mod lines;
 pub mod link;
 pub mod lint_cap;
+mod one_path;
+pub mod orphans;
 pub mod overlay;
 pub mod own_runner;
 pub mod page;
@@ -36,6 +40,7 @@ pub mod place;
 pub mod policy;
 mod private;
 pub mod record;
+pub mod recorder;
 pub mod report;
 pub mod revision;
 mod secrets;
@@ -64,6 +69,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Err(error) => return show_usage(term, &error),
     };
     term.configure(cli.format, cli.color, cli.quiet);
+    term.set_verbose(cli.verbose);
     interrupt::install();
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(term, args),

@@ -63,7 +63,7 @@ impl Placement {
             driver.unset(last);
         }
         let summary = if allowed.len() > 1 {
-            format!("workers on CPU {last}, driver elsewhere")
+            format!("workers on CPU {last} unless a note says otherwise, driver elsewhere")
         } else {
             format!("workers and driver on CPU {last}, the only one allowed")
         };
@@ -74,6 +74,15 @@ impl Placement {
     #[cfg(not(target_os = "linux"))]
     pub fn choose() -> Placement {
         Placement::free("this system has no CPU affinity")
+    }
+
+    /// Whether workers can be bound to a CPU of their own; with a single one they are bound anyway.
+    pub fn pins(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let pins = self.sets.as_ref().is_some_and(|sets| sets.all.count() > 1);
+        #[cfg(not(target_os = "linux"))]
+        let pins = false;
+        pins
     }
 
     /// Runs `spawn` so that processes it starts inherit the workers' CPU, or all CPUs when `pinned`

@@ -17,7 +17,7 @@ use crate::page::Page;
 use crate::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
 };
-use crate::report;
+use crate::report::{self, Brief};
 use crate::revision::Revision;
 use crate::term::Term;
 
@@ -37,6 +37,8 @@ pub struct Ended {
     pub comparisons: Vec<Comparison>,
     /// The first trouble with the store.
     pub trouble: Option<Failure>,
+    /// Whether that was told when the run began.
+    pub trouble_is_told: bool,
     /// The page, where one was asked for.
     pub page: Option<Page>,
 }
@@ -58,6 +60,9 @@ pub struct Session<'t> {
     pub page: Option<Page>,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
+    /// What the end repeats.
+    brief: Brief,
+    trouble_is_told: bool,
     comparisons: Vec<Comparison>,
     /// Whether contenders are compared with each other too.
     pub all_pairs: bool,
@@ -73,9 +78,11 @@ pub struct Session<'t> {
 impl<'t> Session<'t> {
     /// A session that has said nothing yet.
     pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
-        let session = Session {
+        let mut session = Session {
             term,
             recorder,
+            brief: Brief::new(sides.revisions.len()),
+            trouble_is_told: false,
             sides,
             summary: Summary::default(),
             page: None,
@@ -87,16 +94,23 @@ impl<'t> Session<'t> {
             started: Instant::now(),
             failures: Vec::new(),
         };
+        if let Some(warning) = session.recorder.warning() {
+            session.term.warn(&warning);
+        }
         if let Some(trouble) = session.recorder.trouble().cloned() {
-            session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
+            if let Some(hint) = &trouble.hint {
+                session.term.hint(hint);
+            }
+            session.trouble_is_told = true;
         }
         session
     }
 
     /// Prints and counts a line; lines without a table are kept for the store.
     pub fn say(&mut self, line: Line) {
-        report::print(self.term, &line);
+        self.brief.say(self.term, &line);
         self.summary.count(&line);
+        self.term.tell_progress(&so_far(&self.summary));
         if let Some(page) = &mut self.page {
             page.hear(&line);
         }
@@ -170,11 +184,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 None,
@@ -219,13 +233,17 @@ impl<'t> Session<'t> {
         self.summary.interrupted = interrupted;
         self.summary.run = self.recorder.run();
         self.summary.seconds = self.started.elapsed().as_secs_f64();
+        self.summary.geometric_means = self.geometric_means();
+        let line = Line::Summary(self.summary.clone());
+        // What all benchmarks say together is told the same by `comment` from the store.
+        self.aside.push(line.clone());
+        self.recorder.details(&self.aside);
         self.recorder.finish(if interrupted {
             nbench_store::RunState::Interrupted
         } else {
             nbench_store::RunState::Finished
         });
-        self.summary.geometric_means = self.geometric_means();
-        let line = Line::Summary(self.summary.clone());
+        self.brief.end(self.term);
         report::print(self.term, &line);
         if let Some(page) = &mut self.page {
             page.hear(&line);
@@ -234,6 +252,7 @@ impl<'t> Session<'t> {
             summary: self.summary,
             comparisons: self.comparisons,
             trouble: self.recorder.trouble().cloned(),
+            trouble_is_told: self.trouble_is_told,
             page: self.page,
         }
     }
@@ -264,7 +283,7 @@ impl<'t> Session<'t> {
     /// Ends a session that found nothing to measure; the failure that follows says why.
     pub fn abandon(mut self) {
         self.term.end_progress();
-        self.recorder.finish(nbench_store::RunState::Failed);
+        self.recorder.abandon();
     }
 
     /// Every two contenders against each other.
@@ -279,7 +298,7 @@ impl<'t> Session<'t> {
                 task.layout.annotate(&mut line, second);
                 self.annotate(&mut line, task, (first, second));
                 // Neither counted nor gated: the summary is about the reference.
-                report::print(self.term, &Line::Comparison(Box::new(line)));
+                self.brief.say(self.term, &Line::Comparison(Box::new(line)));
             }
         }
     }
@@ -303,7 +322,7 @@ impl<'t> Session<'t> {
         &self,
         at: At<'_>,
         side: usize,
-    ) -> impl FnOnce(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
+    ) -> impl Fn(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
         let revision = &self.sides.revisions[side];
         let (commit, dirty_digest) = (revision.commit.clone(), revision.dirty.clone());
         let throughput = at
@@ -314,10 +333,10 @@ impl<'t> Session<'t> {
         move |run, benchmark| NewMeasurement {
             run,
             benchmark,
-            commit,
-            dirty_digest,
+            commit: commit.clone(),
+            dirty_digest: dirty_digest.clone(),
             unit: "ns".to_owned(),
-            throughput,
+            throughput: throughput.clone(),
         }
     }
 
@@ -336,11 +355,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 &at.offer.tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 Some(&row),
@@ -385,12 +404,21 @@ impl<'t> Session<'t> {
             let line = Measurement {
                 iters_per_sample: iters,
                 stop: record::stop_word(trial.decide()),
+                notes: line.notes.iter().chain(&task.notes).cloned().collect(),
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
             self.say(Line::Measurement(line));
         }
     }
+}
+
+/// What a run found so far, as far as somebody who waits wants to know.
+fn so_far(summary: &Summary) -> String {
+    let counts =
+        [(summary.failed, "failed"), (summary.slower, "slower"), (summary.faster, "faster")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the subjects of a task are cases of one side.
@@ -431,7 +459,9 @@ impl Sink for Session<'_> {
         match &task.trial {
             Trial::Measure(trial) => {
                 let key = key(at, &task.name, 0);
-                if let Some(line) = measurement_line(&key, trial, at.offer.throughput.as_ref()) {
+                if let Some(mut line) = measurement_line(&key, trial, at.offer.throughput.as_ref())
+                {
+                    line.notes.extend(task.notes.iter().cloned());
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
                     self.say(Line::Measurement(line));
                 }
@@ -457,6 +487,7 @@ impl Sink for Session<'_> {
                     );
                     task.layout.annotate(&mut line, contender);
                     self.annotate(&mut line, task, (0, contender));
+                    line.notes.extend(task.notes.iter().cloned());
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }
@@ -486,5 +517,13 @@ impl Sink for Session<'_> {
 
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(launches);
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        self.sides.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
     }
 }

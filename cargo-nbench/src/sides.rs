@@ -3,6 +3,7 @@
 
 mod absent;
 mod confounded;
+mod matching;
 mod overlaid;
 mod toolchains;
 mod untracked;
@@ -21,15 +22,17 @@ use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
-use crate::identical::{loaded_text, only_inert_paths, same_code};
+use crate::identical::{loaded_text, only_inert_paths, same_code_in};
 use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
+use crate::one_path;
 use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
-use crate::suite::{Target, program};
+use crate::suite::Target;
 use crate::term::Term;
 use confounded::Half;
+use matching::{located, renamed_note, renamed_package};
 use overlaid::{Request, build_overlaid};
 use toolchains::{Request as Asked, Toolchains};
 use untracked::Trees;
@@ -126,7 +129,8 @@ pub fn build_sides(
     term.end_progress();
 
     let last = revisions.len() - 1;
-    let make = |slot: &Slot| Setting::of(wish, slot, &toolchains);
+    let contender = &slots[distinct[last]];
+    let make = |slot: &Slot| Setting::of(wish, slot, contender, &toolchains);
     let asked: Vec<Asked> = distinct
         .iter()
         .map(|index| Ok(Asked::of(&relocated(wish, &slots[*index])?, slots[*index].tree())))
@@ -136,7 +140,6 @@ pub fn build_sides(
     if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
         if wish.own_toolchains { term.note(&remark) } else { term.warn(&remark) }
     }
-    let contender = &slots[distinct[last]];
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut records = BTreeMap::new();
     let mut remarks = Vec::new();
@@ -165,6 +168,8 @@ pub fn build_sides(
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
+        let builds = distinct.iter().max().map_or(1, |last| last + 1);
+        term.number_build(built.len() + 1, builds);
         let mut done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));
@@ -289,17 +294,28 @@ struct Setting {
 }
 
 impl Setting {
-    fn of(wish: &Wish<'_>, slot: &Slot, toolchains: &Toolchains) -> Result<Self, Failure> {
+    fn of(
+        wish: &Wish<'_>,
+        slot: &Slot,
+        contender: &Slot,
+        toolchains: &Toolchains,
+    ) -> Result<Self, Failure> {
+        let mut places = vec![slot.directory(), contender.directory()];
+        places.dedup();
         let dir = relocated(wish, slot)?;
         let chosen = toolchains.of(&dir)?;
+        // Only then may a package lie outside of its workspace, and its path get into the code.
+        let is_below = !within(wish.repository, wish.workspace).as_os_str().is_empty();
+        let reaches_out = wish.overlay || is_below;
+        let forgets = if reaches_out { one_path::variable(&places) } else { None };
         let context = BuildContext {
             toolchain: chosen.name,
             cargo: chosen.cargo,
             cap_lints: true,
-            cap_all_crates: wish.overlay,
+            cap_all_crates: reaches_out,
             target_dir: Some(slot.target_dir().to_owned()),
             configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
-            extra_env: vec![capture::variable()],
+            extra_env: [capture::variable()].into_iter().chain(forgets).collect(),
             ..BuildContext::new(Path::new(""))
         };
         let options = BuildOptions {
@@ -419,25 +435,47 @@ impl Sides {
         let mut remarks = Vec::new();
         let mut targets = Vec::new();
         let Some(last) = self.sides.last() else { return (targets, remarks) };
+        // The old name of a package that is called otherwise at the last side, by side.
+        let renamed: Vec<Option<(String, String)>> = self
+            .sides
+            .iter()
+            .map(|side| renamed_package(side.executables.keys(), last.executables.keys()))
+            .collect();
+        let there = |side: usize, (package, target): &(String, String)| {
+            let package = match &renamed[side] {
+                Some((old, new)) if new == package => old,
+                _ => package,
+            };
+            self.sides[side].executables.get(&(package.clone(), target.clone()))
+        };
         for key in last.executables.keys() {
-            let programs: Option<Vec<_>> =
-                self.sides.iter().map(|s| s.executables.get(key).map(program)).collect();
+            let programs: Option<Vec<_>> = (0..self.sides.len())
+                .map(|side| Some(located(there(side, key)?, &self.sides[side].slot, &self.user)))
+                .collect();
             if let Some(programs) = programs {
                 let (package, target) = key.clone();
-                targets.push(Target { package, target, programs });
+                let notes = self.sides.iter().zip(&renamed).filter_map(|(side, renamed)| {
+                    let (old, new) = renamed.as_ref().filter(|(_, new)| *new == package)?;
+                    Some(renamed_note(&side.revision.label, old, new))
+                });
+                let notes = notes.collect();
+                targets.push(Target { package, target, programs, notes });
             }
         }
-        for side in &self.sides {
+        for (index, side) in self.sides.iter().enumerate() {
             for (package, target) in side.executables.keys() {
-                let key = (package.clone(), target.clone());
                 let explained = self.remarks.iter().any(|line| match line {
                     Line::NotMeasurable(n) => n.package == *package && n.target == *target,
                     Line::Failure(f) => f.package == *package && f.target == *target,
                     _ => false,
                 });
-                if self.sides.iter().any(|other| !other.executables.contains_key(&key))
-                    && !explained
-                {
+                // By its name at the last side.
+                let package_now = match &renamed[index] {
+                    Some((old, new)) if old == package => new,
+                    _ => package,
+                };
+                let key = (package_now.clone(), target.clone());
+                if (0..self.sides.len()).any(|other| there(other, &key).is_none()) && !explained {
                     remarks.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),
@@ -467,7 +505,10 @@ impl Sides {
             }
             let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
             if only_inert_paths(&changed).is_some()
-                || !same_code(&target.programs[0].path, &program.path)?
+                || !same_code_in(
+                    (&target.programs[0].path, first.slot.directory()),
+                    (&program.path, other.slot.directory()),
+                )?
             {
                 return Ok(false);
             }

@@ -1,6 +1,8 @@
 //! From built executables to lanes: what each side offers, which benchmarks they share, and the
 //! trials for them. It starts workers to list them and measures nothing.
 
+mod listing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use nbench::wire::Offer;
@@ -11,9 +13,12 @@ use crate::cargo::Executable;
 use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::filter::Filter;
 use crate::launch::{Program, Starter};
-use crate::lines::{FailureLine, Line, Unmatched};
+use crate::lines::{FailureLine, Line, Skipped, Unmatched};
+use crate::orphans;
 use crate::settings::Plans;
-use crate::walk::{Listing, list, plan_walks};
+use crate::walk::{Listing, plan_walks};
+pub use listing::Unsteady;
+use listing::listings;
 
 /// An executable as the launcher wants it.
 pub fn program(executable: &Executable) -> Program {
@@ -36,6 +41,8 @@ pub struct Target {
     pub target: String,
     /// One program per side.
     pub programs: Vec<Program>,
+    /// What is to be known of all its results.
+    pub notes: Vec<String>,
 }
 
 /// What listing a target brought.
@@ -48,21 +55,36 @@ pub struct Listed {
     /// Whether the tags and settings of the first side count, and not those of the last one: with a
     /// gate, where a change must not choose how it is judged.
     pub by_reference: bool,
+    /// What differs from process to process.
+    pub unsteady: Unsteady,
 }
 
 /// Lists a target on every side, with the ids that its benchmarks go by now.
 pub fn list_target(starter: &Starter, mut target: Target, aliases: &Aliases) -> Listed {
     let renamed = aliases.of_target(&target.package, &target.target);
-    let mut listings = Vec::new();
-    for program in &mut target.programs {
-        let mut listing = list(starter, program);
-        program.renamed = applicable(&renamed, &listing.offers);
+    let (mut listings, unsteady) = listings(starter, &mut target.programs);
+    for (program, listing) in target.programs.iter_mut().zip(&mut listings) {
+        program.naming.renamed = applicable(&renamed, &listing.offers);
         for offer in &mut listing.offers {
-            offer.id = program.current(&offer.id).to_owned();
+            // Places and what varies are replaced already.
+            offer.id = program.naming.renamed.get(&offer.id).unwrap_or(&offer.id).clone();
         }
-        listings.push(listing);
     }
-    Listed { target, listings, by_reference: false }
+    Listed { target, listings, unsteady, by_reference: false }
+}
+
+/// Which benchmarks failed set-up cost, as the end of its message.
+fn cut_off(listing: &Listing, unreached: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let named: Vec<String> = unreached.iter().take(SHOWN).map(|id| format!("`{id}`")).collect();
+    match (unreached.len(), listing.offers.last()) {
+        (0, Some(last)) => format!("; what follows it was not reached (last: `{}`)", last.id),
+        (0, None) => String::new(),
+        (count, _) if count > SHOWN => {
+            format!("; not reached: {} and {} more", named.join(", "), count - SHOWN)
+        }
+        _ => format!("; not reached: {}", named.join(", ")),
+    }
 }
 
 /// Aliases that hold for one side: where both ids are offered, the old one is a benchmark of its own.
@@ -93,19 +115,28 @@ impl Listed {
                     stderr_tail: tail.to_owned(),
                 })
             };
+            let unreached = self.unreached(listing, filter);
+            let after = cut_off(listing, &unreached);
             for message in &listing.broken {
-                lines.push(failure(format!("set-up failed: {message}"), ""));
+                lines.push(failure(format!("set-up failed: {message}{after}"), ""));
             }
             if let Some((message, tail)) = &listing.ended {
                 let seen = listing.offers.len();
                 lines.push(failure(
-                    format!("{message} while its benchmarks were listed, after {seen} of them"),
+                    format!(
+                        "{message} while its benchmarks were listed, after {seen} of them{after}"
+                    ),
                     tail,
                 ));
             }
             for offer in listing.offers.iter().filter(|o| filter.wants(o)) {
-                if self.listings.iter().any(|other| !other.offers.iter().any(|o| o.id == offer.id))
-                {
+                let lacking = |other: &Listing| {
+                    !other.offers.iter().any(|o| o.id == offer.id)
+                        // It is named with what kept it from being reached.
+                        && other.broken.is_empty()
+                        && other.ended.is_none()
+                };
+                if self.listings.iter().any(lacking) {
                     lines.push(Line::Unmatched(Unmatched {
                         package: package.clone(),
                         target: target.clone(),
@@ -115,12 +146,36 @@ impl Listed {
                 }
             }
         }
+        if let Some(reason) = self.unsteady.of_lost(filter) {
+            let (package, target) = (package.clone(), target.clone());
+            lines.push(Line::Skipped(Skipped { package, target, reason }));
+        }
         lines
     }
 
     /// Every id that some side offers, filter or not.
     pub fn ids(&self) -> impl Iterator<Item = String> {
         self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())
+    }
+
+    /// What is said of processes that set-up started and left behind, if it did.
+    pub fn left_behind(&self) -> Option<String> {
+        (self.unsteady.left > 0).then(|| orphans::told(&self.target.target, self.unsteady.left))
+    }
+
+    /// Ids that other sides offer and this one did not reach, if its set-up failed.
+    fn unreached(&self, listing: &Listing, filter: &Filter) -> Vec<String> {
+        if listing.broken.is_empty() && listing.ended.is_none() {
+            return Vec::new();
+        }
+        let others = self.listings.iter().flat_map(|other| &other.offers);
+        let mut ids: Vec<String> = Vec::new();
+        for offer in others.filter(|o| filter.wants(o)) {
+            if !ids.contains(&offer.id) && !listing.offers.iter().any(|o| o.id == offer.id) {
+                ids.push(offer.id.clone());
+            }
+        }
+        ids
     }
 
     /// Offers of the last side that every side has and `filter` wants, in flow order.
@@ -157,7 +212,11 @@ impl Listed {
         for offer in common {
             let (plan, unusable) = plans.of(self.deciding(offer));
             doubts.extend(unusable.into_iter().map(|d| format!("`{}`: {d}", offer.id)));
-            let tasks = self.tasks(offer, &plan);
+            let mut tasks = self.tasks(offer, &plan);
+            for task in &mut tasks {
+                task.notes.extend(self.target.notes.iter().cloned());
+                task.notes.extend(self.unsteady.note_of(&offer.id));
+            }
             units.push(Unit { offer: offer.clone(), tasks, failed: false });
         }
         if units.is_empty() {
@@ -167,9 +226,20 @@ impl Listed {
             package: self.target.package.clone(),
             target: self.target.target.clone(),
             programs: self.target.programs.clone(),
-            walks: plan_walks(&suites),
+            // Where the order changes, each process is followed as it goes.
+            walks: match self.unsteady.shuffled {
+                true => suites.last().cloned().into_iter().collect(),
+                false => plan_walks(&suites),
+            },
+            listed: self.listings.iter().map(Listing::ids).collect(),
             units,
             unpinned: false,
+            stays_unpinned: self.unsteady.unpinned.clone(),
+            apart: false,
+            apart_note: None,
+            on_trial: None,
+            // It was said when they were listed.
+            told_of_orphans: self.left_behind().is_some(),
             luck: LaneLuck::default(),
         };
         (Some(lane), doubts)
@@ -246,7 +316,9 @@ mod tests {
                 package: "p".into(),
                 target: "t".into(),
                 programs: vec![program; sides.len()],
+                notes: Vec::new(),
             },
+            unsteady: Unsteady::default(),
             listings: sides
                 .iter()
                 .map(|offers| Listing {
@@ -308,6 +380,31 @@ mod tests {
             let plan = plans().of(both.deciding(&both.listings[1].offers[0])).0;
             assert_eq!(plan.threshold, threshold);
         }
+    }
+
+    #[test]
+    fn failed_set_up_names_what_it_cost() {
+        let mut both = listed(&[&[("a", &[]), ("b", &[]), ("c", &[])], &[("a", &[])]]);
+        both.listings[1].broken.push("`s` panicked: no such file".into());
+        let remarks = both.remarks(&["v1".into(), "v2".into()], &Filter::default());
+        let [Line::Failure(failure)] = remarks.as_slice() else { panic!("{remarks:?}") };
+        assert_eq!(
+            failure.error,
+            "set-up failed: `s` panicked: no such file; not reached: `b`, `c`"
+        );
+        // Alone there is nobody who knows them.
+        let mut alone = listed(&[&[("a", &[])]]);
+        alone.listings[0].ended = Some(("the worker exited with code 3".into(), String::new()));
+        let remarks = alone.remarks(&["v1".into()], &Filter::default());
+        let [Line::Failure(failure)] = remarks.as_slice() else { panic!("{remarks:?}") };
+        assert!(failure.error.ends_with("(last: `a`)"), "{}", failure.error);
+        let many: Vec<String> = (0..12).map(|i| i.to_string()).collect();
+        assert!(cut_off(&alone.listings[0], &many).ends_with("`9` and 2 more"));
+        // What the filter leaves out is no loss.
+        let filter = Filter::of(&["b".into()], &Default::default(), &[]).unwrap();
+        let remarks = both.remarks(&["v1".into(), "v2".into()], &filter);
+        let [Line::Failure(failure)] = remarks.as_slice() else { panic!("{remarks:?}") };
+        assert!(failure.error.ends_with("not reached: `b`"), "{}", failure.error);
     }
 
     #[test]

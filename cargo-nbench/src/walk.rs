@@ -8,7 +8,8 @@ use nbench::wire::Offer;
 use nbench_engine::SubjectError;
 use nbench_engine::remote::{Peer, Reached};
 
-use crate::launch::{Luck, Program, Starter, Worker, describe, interrupted};
+use crate::launch::{Luck, Program, Starter, Worker, describe, interrupted, panic_in};
+use crate::orphans;
 use crate::place::Addresses;
 
 /// What one executable offers, from a walk of skips.
@@ -20,15 +21,24 @@ pub struct Listing {
     pub broken: Vec<String>,
     /// Why the walk ended early, with the tail of standard error.
     pub ended: Option<(String, String)>,
+    /// Processes that it left behind, which were ended.
+    pub left: usize,
     /// Time of the walk: start of the process and set-up.
     pub spent: Duration,
 }
 
-/// Walks a suite without running any benchmark. Runs its set-up code.
-pub fn list(starter: &Starter, program: &Program) -> Listing {
+impl Listing {
+    /// Ids in flow order.
+    pub fn ids(&self) -> Vec<String> {
+        self.offers.iter().map(|offer| offer.id.clone()).collect()
+    }
+}
+
+/// Walks a suite without running any benchmark. Runs its set-up code, on the workers' CPU if `pinned`.
+pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
     let started = Instant::now();
     let mut listing = Listing::default();
-    let luck = Luck { padding: 0, pinned: false, addresses: Addresses::Random };
+    let luck = Luck { padding: 0, pinned, addresses: Addresses::Random };
     match starter.start(program, luck, &interrupted) {
         Err(error) => listing.ended = Some((error.message, String::new())),
         Ok((mut worker, mut peer)) => {
@@ -50,6 +60,7 @@ pub fn list(starter: &Starter, program: &Program) -> Listing {
             if listing.ended.is_none() {
                 worker.finish(Duration::from_secs(1));
             }
+            listing.left = orphans::end();
         }
     }
     listing.spent = started.elapsed();
@@ -64,7 +75,11 @@ pub fn autopsy(worker: &mut Worker, error: SubjectError) -> (String, String) {
         Some(status) => describe(&status),
         None => error.message,
     };
-    (message, worker.stderr_tail())
+    let tail = worker.stderr_tail();
+    match panic_in(&tail) {
+        Some(panic) => (format!("{panic}; {message}"), tail),
+        None => (message, tail),
+    }
 }
 
 /// Splits the ids that all `suites` have in common into walks: in each walk the ids stand in the
@@ -121,28 +136,47 @@ fn longest_common_subsequence(a: &[String], b: &[String]) -> Vec<String> {
 /// What moving a worker to a benchmark brought.
 #[derive(Debug)]
 pub enum Arrival {
-    /// The worker offers it.
-    There,
-    /// The suite ended without offering it.
-    Vanished,
+    /// The worker offers the benchmark of this id.
+    There(String),
+    /// The suite ended without offering what was looked for.
+    Vanished(Passed),
     /// The worker is lost.
     Lost(SubjectError),
 }
 
-/// Skips what stands before the benchmark that goes by `id` now.
-pub fn move_to(peer: &RefCell<Peer<'_>>, program: &Program, id: &str) -> Arrival {
+/// What a worker said on its way to the end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passed {
+    /// Ids that it offered, in order.
+    pub seen: Vec<String>,
+    /// The first set-up that failed outside any benchmark.
+    pub broken: Option<String>,
+}
+
+/// Skips what stands before the next benchmark that goes by one of the ids that are `wanted`.
+pub fn move_to(
+    peer: &RefCell<Peer<'_>>,
+    program: &Program,
+    passed: &mut Passed,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Arrival {
     let mut peer = peer.borrow_mut();
     loop {
         match peer.reach() {
-            Ok(Reached::Offer(offer)) if program.current(&offer.id) == id => return Arrival::There,
-            Ok(Reached::Offer(_)) => {
+            Ok(Reached::Offer(offer)) => {
+                let id = program.current(&offer.id);
+                passed.seen.push(id.clone());
+                if wanted(&id) {
+                    return Arrival::There(id);
+                }
                 if let Err(error) = peer.skip() {
                     return Arrival::Lost(error);
                 }
             }
-            // Reported by the list walk; here it only means that some ids will not come.
-            Ok(Reached::Broken(_)) => {}
-            Ok(Reached::Done) => return Arrival::Vanished,
+            Ok(Reached::Broken(message)) => {
+                passed.broken.get_or_insert(message);
+            }
+            Ok(Reached::Done) => return Arrival::Vanished(std::mem::take(passed)),
             Err(error) => return Arrival::Lost(error),
         }
     }

@@ -5,7 +5,7 @@
 use nbench::axis::OwnReading;
 use nbench::{Subject, SubjectError};
 
-use crate::calibrate::{Calibration, calibrate};
+use crate::calibrate::{Calibration, calibrate, calibrate_apart};
 use crate::collect::{Round, collect, collect_sequentially};
 use crate::observe::{Event, Observer};
 use crate::own::{self, OwnChange};
@@ -221,7 +221,12 @@ impl Compare {
         observer: &mut dyn Observer,
     ) -> Result<&Calibration, SubjectError> {
         let target = self.plan.slice.as_nanos() as f64;
-        let calibration = calibrate(subjects, &self.plan, target, self.plan.seed)?;
+        let calibration = match self.plan.order {
+            Order::Rounds | Order::Sequential => {
+                calibrate(subjects, &self.plan, target, self.plan.seed)?
+            }
+            Order::Apart => calibrate_apart(subjects, &self.plan, target, self.plan.seed)?,
+        };
         if calibration.slow {
             self.looks = self.plan.looks.slow();
         }
@@ -255,7 +260,7 @@ impl Compare {
                 observer,
             )?,
             // Who comes first changes with the launch.
-            Order::Sequential => {
+            Order::Sequential | Order::Apart => {
                 let first = self.launches.len() % self.subjects.max(1);
                 collect_sequentially(subjects, calibration, first, &self.name, observer)?
             }
@@ -371,6 +376,11 @@ impl Compare {
             .collect();
         let plan = &self.plan;
         judge(&estimates, self.pairs(), alpha, plan.threshold, plan.may_say_equivalent)
+    }
+
+    /// Takes further launches in another order.
+    pub fn set_order(&mut self, order: Order) {
+        self.plan.order = order;
     }
 
     /// Whether another launch is wanted.

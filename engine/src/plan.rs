@@ -36,6 +36,9 @@ pub enum Order {
     /// One subject's samples after the other's. What the machine does meanwhile reads as a
     /// difference; for benchmarks that disturb each other when they alternate.
     Sequential,
+    /// As [`Order::Sequential`], and the process of one subject ends before that of the next begins, also in
+    /// the pilot; for what only one process can hold.
+    Apart,
 }
 
 /// When to look at the launches and how much error each look may spend.

@@ -355,6 +355,11 @@ impl<'p, 'i> Remote<'p, 'i> {
         Remote { peer, case, expected }
     }
 
+    /// The cost of one iteration in nanoseconds as far as it is known by now.
+    pub fn expected(&self) -> Option<f64> {
+        self.expected
+    }
+
     /// Ten times what is expected and ten seconds, never more than the hard limit. The seconds are for
     /// one-off work in the first batch, and for a host so busy that a worker waits its turn for long:
     /// one late answer fails a benchmark.

@@ -10,7 +10,9 @@ fn an_unknown_revision_is_named() {
     let before = fixture.snapshot();
     let output = fixture.nbench(&with(&AB, &["no-such-rev"])).exits(2);
     let output = output.complains(&["no-such-rev", "hint:"]);
-    assert_eq!(output.stdout, "");
+    let lines = output.lines();
+    assert_eq!(lines.len(), 1, "{}", output.stdout);
+    assert_eq!((&lines[0]["type"], &lines[0]["exit"]), (&"error".into(), &2.into()));
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
     // The only commit has nothing before it to be compared with.
     fixture.nbench(&AB).exits(2).complains(&["hint:"]);

@@ -118,6 +118,14 @@ impl Sink for Collector<'_> {
     fn expect(&mut self, launches: u64) {
         self.term.expect_steps(self.expected + launches);
     }
+
+    fn warn(&mut self, text: &str) {
+        self.term.warn(text);
+    }
+
+    fn side(&self, side: usize) -> String {
+        format!("copy {}", side + 1)
+    }
 }
 
 /// Builds the working tree once, compares it with itself `--repeats` times and reports.
@@ -141,6 +149,9 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let tree = repository.working_tree()?;
     for remark in repository.remarks() {
         term.warn(&remark);
+    }
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
     }
     let options = build_options(&args.build);
     let wish = Wish {
@@ -186,7 +197,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
 
     let mut collector =
         Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
-    collector.term.start_progress(0, "comparing with itself");
+    collector.term.start_progress("comparing with itself");
     for repeat in 0..args.repeats {
         // Every repeat draws its own orders, start orders and environments.
         let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));
@@ -203,7 +214,12 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         }
         let budget =
             args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
-        drive(&starter, &mut lanes, Options { budget, seed }, &mut collector)?;
+        drive(
+            &starter,
+            &mut lanes,
+            Options { budget, seed, one_at_a_time: false },
+            &mut collector,
+        )?;
         collector.expected += lanes
             .iter()
             .flat_map(|l| &l.units)

@@ -79,6 +79,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
 
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
     let wish = Wish {
         repository: &repository,
@@ -154,6 +157,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
         ids.extend(listed.ids());
+        if let Some(text) = listed.left_behind() {
+            session.term.warn(&text);
+        }
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }
@@ -212,11 +218,15 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    session.term.start_progress(0, "comparing");
+    session.term.start_progress("comparing");
     let driven = drive(
         &starter,
         &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed },
+        Options {
+            budget: args.plan.budget,
+            seed: settings.plan.seed,
+            one_at_a_time: args.one_at_a_time,
+        },
         &mut session,
     );
     if let Err(failure) = driven {
@@ -225,7 +235,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     explain_failures(&mut session, &built);
     let mut ended = session.end(interrupt::requested());
-    if let Some(trouble) = &ended.trouble {
+    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
     let page = ended.page.take().zip(args.html.as_ref());

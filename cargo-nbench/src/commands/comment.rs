@@ -132,12 +132,14 @@ fn stored(term: &mut Term, args: &CommentArgs) -> Result<Vec<Line>, Failure> {
     for run in runs {
         let lines = lines_of(&store, &run).map_err(store_error)?;
         if has_results(&lines) {
-            if let Some(newest) = passed_over.first() {
-                term.warn(&format!(
-                    "run {newest}, the newest comparison, has no results; this is run {} of {}",
-                    run.id.0,
-                    crate::date::utc(run.begun.started_at / 1000),
-                ));
+            // A build that failed has left no run: only the time tells that this is not the newest.
+            let which =
+                format!("run {} of {}", run.id.0, crate::date::utc(run.begun.started_at / 1000));
+            match passed_over.first() {
+                Some(newest) => term.warn(&format!(
+                    "run {newest}, the newest comparison, has no results; this is {which}"
+                )),
+                None => term.note(&format!("this is {which}")),
             }
             return Ok(lines);
         }

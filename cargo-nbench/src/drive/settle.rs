@@ -20,6 +20,7 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
     }
     let mut adjusted = adjusted_by_discovery_rate(&raw).into_iter();
     for lane in lanes.iter_mut() {
+        let notes = lane.notes();
         let Lane { package, target, units, .. } = lane;
         for unit in units.iter_mut().filter(|u| !u.failed) {
             for task in &mut unit.tasks {
@@ -42,6 +43,7 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                         || task.layout.needs_held_layout(trial));
                 if !task.layout.pending {
                     task.told = true;
+                    task.notes.extend(notes.iter().cloned());
                     sink.finished(At { package, target, offer: &unit.offer }, task);
                 }
             }

@@ -23,6 +23,12 @@ impl Sink for Told {
     fn failed(&mut self, _: At<'_>, _: Option<usize>, _: &str, _: &str) {}
 
     fn expect(&mut self, _: u64) {}
+
+    fn warn(&mut self, _: &str) {}
+
+    fn side(&self, side: usize) -> String {
+        side.to_string()
+    }
 }
 
 /// A lane of one changed benchmark and `others` without a change.
@@ -44,7 +50,13 @@ fn lane(others: usize, plan: &Plan) -> Lane {
         programs: Vec::new(),
         walks: Vec::new(),
         units,
+        listed: Vec::new(),
         unpinned: false,
+        stays_unpinned: None,
+        apart: false,
+        apart_note: None,
+        on_trial: None,
+        told_of_orphans: false,
         luck: LaneLuck::default(),
     }
 }
@@ -101,4 +113,17 @@ fn beside_many_others_a_call_waits_until_it_survives() {
 fn without_the_control_each_verdict_stands_for_itself() {
     let told = play(lane(20, &Plan { control_discovery: false, ..Plan::default() }));
     assert!(told.contains(&("changed".to_owned(), Verdict::Slower, 10)));
+}
+
+#[test]
+fn the_number_of_launches_that_is_expected_moves_little_at_a_look() {
+    let looks = [10, 16, 24];
+    assert_eq!(expected_end(&looks, 0), 15.0);
+    assert_eq!(expected_end(&looks, 9), 15.0);
+    assert_eq!(expected_end(&looks, 10), 20.0);
+    assert_eq!(expected_end(&looks, 16), 24.0);
+    // Of many trials half end at a look: what is expected of all stays where it was.
+    assert_eq!((10.0 + expected_end(&looks, 10)) / 2.0, expected_end(&looks, 9));
+    assert_eq!(expected_end(&looks, 24), 25.0, "it goes on although no look is left");
+    assert_eq!(expected_end(&[6], 0), 6.0);
 }

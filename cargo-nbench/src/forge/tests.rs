@@ -640,6 +640,9 @@ fn what_is_malformed_is_named() {
         ("GITHUB_API_URL", "api.github.com"),
         ("GITHUB_API_URL", "https://user:secret@api.github.com"),
         ("GITHUB_API_URL", "https://api.github.com/?x"),
+        ("GITHUB_API_URL", "http://api.github.com"),
+        ("GITHUB_API_URL", "http://10.0.0.1/api/v3"),
+        ("GITHUB_API_URL", "http://[2001:db8::1]:3000"),
     ] {
         let mut variables = variables(&stub);
         variables.insert(name, value.into());

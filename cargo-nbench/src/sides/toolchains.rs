@@ -131,15 +131,20 @@ impl Toolchains {
 /// What rustup says in `dir` of the toolchain that the directory itself chooses.
 fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
     let mut command = Command::new("rustup");
-    command.args(words).current_dir(dir).stdin(Stdio::null());
-    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("RUST_BACKTRACE");
-    // A question must not fetch anything.
-    command.env("RUSTUP_AUTO_INSTALL", "0");
     secrets::withhold(&mut command);
-    let output = command.output().map_err(|error| {
-        Failure::new(Exit::Build, format!("`--own-toolchains` asks `rustup`: {error}"))
-            .hint("without rustup there is one toolchain; leave `--own-toolchains` out")
-    })?;
+    let output = command
+        .args(words)
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("RUST_BACKTRACE")
+        // A question must not fetch anything.
+        .env("RUSTUP_AUTO_INSTALL", "0")
+        .output()
+        .map_err(|error| {
+            Failure::new(Exit::Build, format!("`--own-toolchains` asks `rustup`: {error}"))
+                .hint("without rustup there is one toolchain; leave `--own-toolchains` out")
+        })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
