@@ -128,11 +128,12 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         threshold_is_given: args.threshold.is_some(),
     };
     let mut lanes = Vec::new();
-    let mut any = false;
+    let (mut any, mut changing) = (false, false);
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
         let listed = list_target(&starter, target, &settings.aliases);
+        changing |= listed.unsteady.has_lost();
         if let Some(text) = listed.left_behind() {
             session.term.warn(&text);
         }
@@ -178,8 +179,10 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && !any && session.summary.failed == 0 {
-        let failure = if session.summary.unmatched > 0 {
-            let hint = if args.overlay_benches {
+        let failure = if session.summary.unmatched > 0 || changing {
+            let hint = if changing {
+                "their ids change from process to process: give each benchmark a name of its own"
+            } else if args.overlay_benches {
                 "the ids differ although the sources are the same: do they depend on the library?"
             } else {
                 "`--overlay-benches` measures today's benchmarks against the older library too"

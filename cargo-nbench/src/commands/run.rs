@@ -95,6 +95,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let plans =
         Plans { plan: settings.plan.clone(), rules: &settings.rules, threshold_is_given: false };
     let mut lanes = Vec::new();
+    let mut changing = false;
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
         let listed = list_target(
@@ -107,6 +108,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             },
             &settings.aliases,
         );
+        changing |= listed.unsteady.has_lost();
         if let Some(text) = listed.left_behind() {
             session.term.warn(&text);
         }
@@ -121,7 +123,15 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && session.summary.failed == 0 {
-        let failure = nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty());
+        let failure = if changing {
+            Failure::new(
+                Exit::NothingSelected,
+                "no benchmark has an id that is the same in another process",
+            )
+            .hint("give each benchmark a name without a time, a random number or an address")
+        } else {
+            nothing_selected(&[], args.filter.is_some() || !args.tag.is_empty())
+        };
         session.abandon();
         return Err(failure);
     }
