@@ -133,7 +133,21 @@ pub fn calibrate(
             })
             .collect()
     };
-    let sized = size(plan, target, &typical(|c| c.wall), &typical(|c| c.spent), threads.verdict());
+    let (mut wall, mut spent) = (typical(|c| c.wall), typical(|c| c.spent));
+    if implausible == Some(Implausible::Constant) {
+        // What it takes is what one call takes, so it is asked for one.
+        for cost in wall.iter_mut().chain(&mut spent) {
+            *cost *= iters as f64;
+        }
+        let sized = size(plan, target, &wall, &spent, threads.verdict());
+        return Ok(Calibration {
+            iters: vec![1; subjects.len()],
+            round_spent: spent.iter().sum(),
+            implausible,
+            ..sized
+        });
+    }
+    let sized = size(plan, target, &wall, &spent, threads.verdict());
     Ok(Calibration { implausible, ..sized })
 }
 
@@ -230,7 +244,7 @@ fn size(
 fn for_enough_rounds(plan: &Plan, target: f64, fastest: f64, spent: &[f64]) -> u64 {
     let launch = plan.launch_time.as_nanos() as f64;
     let if_equal = launch / (target * spent.len().max(1) as f64);
-    let wanted = if_equal.min(ENOUGH_ROUNDS).max(1.0);
+    let wanted = if_equal.clamp(1.0, ENOUGH_ROUNDS);
     let each: f64 = spent.iter().sum::<f64>().max(1e-3);
     let for_rounds = (launch / (wanted * each)).floor();
     let shortest = (target / SHORTEST_SLICE / fastest.max(1e-3)).ceil();
@@ -321,7 +335,7 @@ impl Implausible {
                 "it reports no time at all, however many iterations it is asked for: its times and changes mean nothing"
             }
             Implausible::Constant => {
-                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): a time per operation means nothing"
+                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): the time is that of one call, whatever it does"
             }
             Implausible::TooShort => {
                 "it reports less time for an operation than a processor takes for anything (does `iter_custom` return the time of all iterations?): a time per operation means nothing"
@@ -439,6 +453,10 @@ mod tests {
         for (index, (claim, wanted)) in cases.into_iter().enumerate() {
             let got = calibrate(&mut [&mut Claims(claim)], &Plan::default(), SLICE, 1).unwrap();
             assert_eq!(got.implausible, wanted, "case {index}");
+            if wanted == Some(Implausible::Constant) {
+                assert_eq!(got.iters, [1]);
+                assert_eq!(got.per_operation[0], claim(1) as f64);
+            }
         }
     }
 

@@ -150,13 +150,14 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     };
     let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
     let (mut lanes, mut ids) = (Vec::new(), Vec::new());
-    let mut any = false;
+    let (mut any, mut changing) = (false, false);
     session.term.start_waiting("listing benchmarks");
     for target in targets {
         let identical = !args.force && built.identical(&repository, &target)?;
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
         ids.extend(listed.ids());
+        changing |= listed.unsteady.has_lost();
         if let Some(text) = listed.left_behind() {
             session.term.warn(&text);
         }
@@ -204,8 +205,10 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && !any && session.summary.failed == 0 {
-        let failure = if session.summary.unmatched > 0 {
-            let hint = if args.overlay_benches {
+        let failure = if session.summary.unmatched > 0 || changing {
+            let hint = if changing {
+                "their ids change from process to process: give each benchmark a name of its own"
+            } else if args.overlay_benches {
                 "the ids differ although the sources are the same: do they depend on the library?"
             } else {
                 "`--overlay-benches` measures today's benchmarks against the older library too"

@@ -96,6 +96,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let plans =
         Plans { plan: settings.plan.clone(), rules: &settings.rules, threshold_is_given: false };
     let (mut lanes, mut ids) = (Vec::new(), Vec::new());
+    let mut changing = false;
     session.term.start_waiting("listing benchmarks");
     for executable in &built.executables {
         let listed = list_target(
@@ -109,6 +110,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             &settings.aliases,
         );
         ids.extend(listed.ids());
+        changing |= listed.unsteady.has_lost();
         if let Some(text) = listed.left_behind() {
             session.term.warn(&text);
         }
@@ -123,7 +125,15 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     session.term.end_progress();
     if lanes.is_empty() && session.summary.failed == 0 {
-        let failure = none_of(&ids, &filter);
+        let failure = if changing {
+            Failure::new(
+                Exit::NothingSelected,
+                "no benchmark has an id that is the same in another process",
+            )
+            .hint("give each benchmark a name without a time, a random number or an address")
+        } else {
+            none_of(&ids, &filter)
+        };
         session.abandon();
         return Err(failure);
     }
