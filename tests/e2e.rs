@@ -37,6 +37,8 @@ mod results;
 mod secrets;
 #[path = "e2e/stored.rs"]
 mod stored;
+#[path = "e2e/unsteady.rs"]
+mod unsteady;
 #[path = "e2e/workflows.rs"]
 mod workflows;
 

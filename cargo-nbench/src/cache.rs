@@ -76,6 +76,19 @@ pub fn open(path: &Path, outside: &[&Path]) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| failure("resolve", path, &error))
 }
 
+/// The cache directory for what cargo is to take as a package: one that the user chose must not lie in
+/// the workspace around the current directory.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_outside_of_workspace() -> Result<PathBuf, Failure> {
+    let is_chosen = env::var_os("NBENCH_CACHE_DIR").is_some_and(|value| !value.is_empty());
+    let here = env::current_dir().unwrap_or_default();
+    let manifests = here.ancestors().filter(|place| place.join("Cargo.toml").is_file());
+    let outermost: Vec<&Path> = manifests.last().into_iter().filter(|_| is_chosen).collect();
+    open(&path()?, &outermost)
+}
+
 /// Whether `path` is a directory that we marked; `false` when it is empty or absent.
 ///
 /// # Errors

@@ -233,7 +233,7 @@ fn own_target(target: &Path, root: &Path) -> OwnTarget {
 }
 
 /// One bench target of one package.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BenchTarget {
     /// Name of the package.
     pub package: String,

@@ -23,11 +23,46 @@ use std::path::Path;
 ///
 /// A build failure when a file cannot be read as an executable.
 pub fn same_code(a: &Path, b: &Path) -> Result<bool, Failure> {
-    let (left, right) = (read(a)?, read(b)?);
+    same_code_in((a, Path::new("")), (b, Path::new("")))
+}
+
+/// The same for executables that may name the directories they were built in, each behind its
+/// executable. Names of equal length stand for one another: a benchmark that finds its files by
+/// `env!("CARGO_MANIFEST_DIR")` is no other code for it.
+///
+/// # Errors
+///
+/// As for [`same_code`].
+pub fn same_code_in(a: (&Path, &Path), b: (&Path, &Path)) -> Result<bool, Failure> {
+    let ((a, place), (b, other)) = (a, b);
+    let (mut left, mut right) = (read(a)?, read(b)?);
+    let (place, other) =
+        (place.as_os_str().as_encoded_bytes(), other.as_os_str().as_encoded_bytes());
+    if place.len() == other.len() {
+        // Either may name both: benchmarks of one revision are built against another's library.
+        replace(&mut left, other, place);
+        replace(&mut right, other, place);
+    }
     if left == right {
         return Ok(true);
     }
     Ok(image(a, &left)? == image(b, &right)?)
+}
+
+/// Writes `to` over every `from`, which is as long. Sections stay where they are.
+fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+    let Some(first) = from.first().filter(|_| from != to) else { return };
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| b == first)) {
+        at += found;
+        match bytes.get_mut(at..at + from.len()) {
+            Some(place) if place == from => {
+                place.copy_from_slice(to);
+                at += from.len();
+            }
+            _ => at += 1,
+        }
+    }
 }
 
 /// What the loader maps, in the order of the file.
@@ -199,7 +234,7 @@ pub(crate) fn is_inert(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_inert, only_inert_paths, same_code};
+    use super::{is_inert, only_inert_paths, replace, same_code, same_code_in};
     use std::fs;
     use std::path::{Path, PathBuf};
     use std::process::Command;
@@ -265,6 +300,30 @@ mod tests {
         let paths = ["README.md", "words.txt", "input.json"].map(str::to_owned);
         assert_eq!(only_inert_paths(&paths).as_deref(), Some("words.txt"));
         assert_eq!(only_inert_paths(&[]), None);
+    }
+
+    #[test]
+    fn places_of_equal_length_stand_for_one_another() {
+        let mut bytes = *b"//c/slot-01/a /c/slot-0 /c/slot-01";
+        replace(&mut bytes, b"/c/slot-01", b"/c/slot-00");
+        assert_eq!(&bytes, b"//c/slot-00/a /c/slot-0 /c/slot-00");
+        let directory = tempfile::tempdir().unwrap();
+        let source = |name: &str, more: &str| {
+            let place = directory.path().join(name).join("data");
+            let text = format!(
+                "fn main() {{ print!(\"{{}}{{}}\", {place:?}, {more:?}); }}",
+                place = place.display().to_string()
+            );
+            (compile(directory.path(), name, &text, &[]), directory.path().join(name))
+        };
+        let (a, b, c) = (source("a", "1"), source("b", "1"), source("c", "2"));
+        fn of(side: &(PathBuf, PathBuf)) -> (&Path, &Path) {
+            (&side.0, &side.1)
+        }
+        assert!(!same_code(&a.0, &b.0).unwrap());
+        assert!(same_code_in(of(&a), of(&b)).unwrap());
+        assert!(!same_code_in(of(&a), of(&c)).unwrap());
+        assert!(!same_code_in(of(&a), (&b.0, directory.path())).unwrap());
     }
 
     fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {

@@ -1,6 +1,8 @@
 //! Starting worker processes: environment, process group, private socket, and the end of what they
 //! wrote to standard error. It does not know what is measured with them.
 
+mod socket;
+
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
@@ -183,7 +185,12 @@ impl Starter {
         drop(socket);
         match accepted {
             Ok(peer) => Ok((worker, peer)),
-            Err(error) => Err(SubjectError { kind: error.kind, message: error.message }),
+            Err(error) => {
+                worker.finish(Duration::ZERO);
+                let said = panic_in(&worker.stderr_tail()).map(|panic| format!("{panic}; "));
+                let message = said.unwrap_or_default() + &error.message;
+                Err(SubjectError { kind: error.kind, message })
+            }
         }
     }
 }
@@ -229,7 +236,8 @@ fn socket_directory() -> std::io::Result<TempDir> {
     // The limit of a socket's path is about 100 bytes.
     let base = std::env::temp_dir();
     let base = if base.as_os_str().len() > 60 { PathBuf::from("/tmp") } else { base };
-    private::directory_in(&base, "nb")
+    socket::sweep(&base);
+    private::directory_in(&base, &socket::prefix())
 }
 
 impl Worker {
@@ -293,7 +301,11 @@ impl Drop for Worker {
 #[derive(Debug, Default)]
 struct Tail(std::collections::VecDeque<u8>);
 
-const TAIL_BYTES: usize = 4096;
+/// Enough for a panic's message before the back-trace that follows it.
+const TAIL_BYTES: usize = 1 << 16;
+
+/// Lines of it that are kept for people.
+const TAIL_LINES: usize = 20;
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
@@ -306,9 +318,38 @@ impl Tail {
     fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n").trim().to_owned()
+        let lines = without_back_trace(&text);
+        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n").trim().to_owned()
     }
+}
+
+/// Lines of standard error without the frames of back-traces: the message before them is what matters.
+fn without_back_trace(text: &str) -> Vec<&str> {
+    let mut in_trace = false;
+    let is_frame = |line: &str| {
+        let line = line.trim_start();
+        let numbered = line.split_once(':').is_some_and(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        numbered || line.starts_with("at ")
+    };
+    text.lines()
+        .filter(|line| {
+            in_trace = *line == "stack backtrace:" || (in_trace && is_frame(line));
+            !in_trace && !line.starts_with("note: ")
+        })
+        .collect()
+}
+
+/// The message of the last panic in what a process wrote to standard error, with its place.
+pub fn panic_in(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines
+        .iter()
+        .rposition(|line| line.starts_with("thread ") && line.contains(" panicked at "))?;
+    let (_, place) = lines[at].split_once(" panicked at ")?;
+    let message = lines.get(at + 1).filter(|message| !message.trim().is_empty())?;
+    Some(format!("{message}, at {}", place.trim_end_matches(':')))
 }
 
 /// Reads a stream to its end on a thread of its own, so that a worker never blocks on a full pipe. A
@@ -352,6 +393,27 @@ mod tests {
         tail.push(b"\nthe end\n");
         let text = tail.text();
         assert!(text.ends_with("the end") && text.len() <= TAIL_BYTES);
+    }
+
+    #[test]
+    fn a_panic_is_told_by_its_own_line_and_not_by_frames() {
+        let text = "warming up\n\nthread 'main' (71) panicked at benches/b.rs:2:55:\n\
+                    the port is free: AddrInUse\nstack backtrace:\n   0: __rustc::rust_begin_unwind\n\
+                    \x20            at /rustc/library/std/src/panicking.rs:689:5\n   1: main\n\
+                    note: Some details are omitted, run with `RUST_BACKTRACE=full`\nlater\n";
+        let mut tail = Tail::default();
+        tail.push(text.as_bytes());
+        let told = tail.text();
+        assert!(!told.contains("rust_begin_unwind") && !told.contains("note:"), "{told}");
+        assert!(told.ends_with("the port is free: AddrInUse\nlater"), "{told}");
+        assert_eq!(
+            panic_in(&told).as_deref(),
+            Some("the port is free: AddrInUse, at benches/b.rs:2:55")
+        );
+        assert_eq!(panic_in("thread of text\nno panic"), None);
+        assert_eq!(panic_in("thread 'a' panicked at x.rs:1:1:"), None, "it was cut off");
+        // Nothing that only looks like a frame is left out elsewhere.
+        assert_eq!(without_back_trace("1: one\nat two"), ["1: one", "at two"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
+//! `drive` (how it is measured), `session`, `recorder`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
 pub mod args;
 pub mod bridge;
@@ -31,6 +31,7 @@ pub mod layout;
 pub mod lines;
 pub mod link;
 pub mod lint_cap;
+mod one_path;
 pub mod orphans;
 pub mod overlay;
 pub mod own_runner;
@@ -39,6 +40,7 @@ pub mod place;
 pub mod policy;
 mod private;
 pub mod record;
+pub mod recorder;
 pub mod report;
 pub mod revision;
 mod secrets;

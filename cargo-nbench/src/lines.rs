@@ -406,6 +406,18 @@ impl Summary {
     }
 }
 
+/// Fields without which a line of a type says nothing. The others came later, or have a meaning when absent.
+fn required(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "measurement" => &["package", "target", "benchmark", "estimate"],
+        "comparison" => &["package", "target", "benchmark", "reference", "contender", "verdict"],
+        "failure" => &["package", "target", "error"],
+        "unmatched" => &["package", "target", "side"],
+        "not_measurable" => &["rev", "package", "target", "reason"],
+        _ => &[],
+    }
+}
+
 /// Reads lines; types that this version does not know are passed over.
 ///
 /// # Errors
@@ -436,6 +448,9 @@ pub fn parse(text: &str) -> Result<Vec<Line>, String> {
             return Err(format!("line {number} has no `type`"));
         };
         if KNOWN.contains(&kind) {
+            if let Some(name) = required(kind).iter().find(|name| value.get(**name).is_none()) {
+                return Err(format!("line {number} is a {kind} without `{name}`"));
+            }
             lines.push(
                 serde_json::from_value(value)
                     .map_err(|error| format!("line {number} is not usable: {error}"))?,
@@ -510,5 +525,23 @@ mod tests {
         assert!(parse("{\"type\":\"summary\"}\nnonsense").unwrap_err().contains("line 2"));
         assert!(parse("{\"a\":1}").unwrap_err().contains("`type`"));
         assert!(parse("{\"type\":\"summary\",\"slower\":\"x\"}").unwrap_err().contains("line 1"));
+    }
+
+    #[test]
+    fn a_line_without_what_it_is_about_is_refused_by_name() {
+        for (line, field) in [
+            (r#"{"type":"comparison"}"#, "package"),
+            (
+                r#"{"type":"comparison","package":"p","target":"t","benchmark":"b","reference":{},"contender":{}}"#,
+                "verdict",
+            ),
+            (r#"{"type":"failure","package":"p","target":"t"}"#, "error"),
+            (r#"{"type":"unmatched","package":"p","target":"t"}"#, "side"),
+            (r#"{"type":"not_measurable","package":"p","target":"t","reason":"r"}"#, "rev"),
+            (r#"{"type":"measurement","package":"p","target":"t","benchmark":"b"}"#, "estimate"),
+        ] {
+            let error = parse(&format!("{{\"type\":\"summary\"}}\n{line}\n")).unwrap_err();
+            assert!(error.contains("line 2") && error.contains(&format!("`{field}`")), "{error}");
+        }
     }
 }

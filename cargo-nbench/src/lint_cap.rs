@@ -4,6 +4,7 @@
 
 use crate::capture::{self, Capture};
 use crate::cargo::configuration_file;
+use crate::one_path;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ pub fn maybe_run_as_wrapper(arguments: impl IntoIterator<Item = OsString>) -> Op
     if env::var_os(SWITCH).is_none_or(|value| value != "1") {
         return None;
     }
-    let arguments: Vec<OsString> = arguments.into_iter().skip(1).collect();
+    let arguments = one_path::rewrite(arguments.into_iter().skip(1).collect());
     let chained = env::var_os(CHAINED);
     let mut command = replacement(&arguments, chained.clone())?;
     let capture = Capture::wanted(&arguments);
@@ -95,6 +96,7 @@ pub fn maybe_run_as_wrapper(arguments: impl IntoIterator<Item = OsString>) -> Op
     }
     // The user's wrapper may be cargo-nbench as well: it must not loop.
     command.env_remove(CHAINED).env_remove(SWITCH).env_remove(capture::variable().0);
+    command.env_remove(one_path::DIRECTORY);
     if let (Ok(moved), Some(dir)) = (env::var(MOVED_PACKAGE), env::var_os(MOVED_TO))
         && env::var("CARGO_PKG_NAME").is_ok_and(|package| package == moved)
     {

@@ -1,51 +1,23 @@
-//! The only translator between engine results, rows of the store and output lines. A store that fails
-//! does not end a measurement: the first trouble is kept and told at the end.
+//! The only translator between engine results, rows of the store and output lines. It measures, stores
+//! and prints nothing.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
+use nbench_engine::calibrate::Implausible;
 use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
 use nbench_engine::{
     Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, StopReason, Verdict,
 };
 use nbench_store::{
-    Benchmark, BenchmarkId, ComparisonId, ComparisonLaunch, ComparisonResult, ComparisonRow,
-    MeasurementId, MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun,
-    RunId, RunState, Side, Store, StoreError,
+    ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
 };
 
 use crate::failure::{Exit, Failure};
-use crate::lines::{
-    Comparison, FailureLine, Line, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine,
-};
+use crate::lines::{Comparison, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine};
+pub use crate::recorder::{Key, Recorder};
 use crate::revision::Revision;
-
-/// Who a stored value belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key {
-    /// Cargo package.
-    pub package: String,
-    /// Bench target.
-    pub target: String,
-    /// Id with its case.
-    pub benchmark: String,
-    /// Index of the contender, 0 for a measurement by itself.
-    pub contender: usize,
-}
-
-/// Writes what is measured, launch by launch.
-#[derive(Debug)]
-pub struct Recorder {
-    store: Option<Store>,
-    run: Option<RunId>,
-    trouble: Option<Failure>,
-    benchmarks: HashMap<(String, String, String), BenchmarkId>,
-    measurements: HashMap<Key, MeasurementId>,
-    comparisons: HashMap<Key, ComparisonId>,
-}
 
 /// A failure of the store in our words.
 pub fn store_failure(error: &StoreError) -> Failure {
@@ -81,182 +53,6 @@ pub fn rev(revision: &Revision) -> Rev {
         commit: revision.commit.clone(),
         dirty: revision.dirty.is_some(),
     }
-}
-
-impl Recorder {
-    /// Opens the store and marks what killed runs left. Trouble is kept, not returned: results are
-    /// measured and printed all the same.
-    pub fn open(path: &Path) -> Recorder {
-        let mut recorder = Recorder {
-            store: None,
-            run: None,
-            trouble: None,
-            benchmarks: HashMap::new(),
-            measurements: HashMap::new(),
-            comparisons: HashMap::new(),
-        };
-        match Store::open(path) {
-            Ok(store) => {
-                recorder.store = Some(store);
-                recorder.with(|store| store.recover(|pid, _| process_is_alive(pid)));
-            }
-            Err(error) => recorder.trouble = Some(store_failure(&error)),
-        }
-        recorder
-    }
-
-    /// The first thing that went wrong with the store.
-    pub fn trouble(&self) -> Option<&Failure> {
-        self.trouble.as_ref()
-    }
-
-    /// Row of the run.
-    pub fn run(&self) -> Option<i64> {
-        self.run.map(|run| run.0)
-    }
-
-    fn with<T>(&mut self, f: impl FnOnce(&Store) -> Result<T, StoreError>) -> Option<T> {
-        let store = self.store.as_ref()?;
-        match f(store) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.trouble.get_or_insert_with(|| store_failure(&error));
-                None
-            }
-        }
-    }
-
-    /// Begins a run.
-    pub fn begin(
-        &mut self,
-        host: &nbench_store::Host,
-        toolchain: &nbench_store::Toolchain,
-        revisions: &[nbench_store::Revision],
-        run: &NewRun,
-    ) {
-        self.run = self.with(|store| {
-            store.upsert_host(host)?;
-            store.upsert_toolchain(toolchain)?;
-            for revision in revisions {
-                store.upsert_revision(revision)?;
-            }
-            store.begin_run(run)
-        });
-    }
-
-    /// Keeps lines that have no table of their own, such as skipped targets.
-    pub fn details(&mut self, lines: &[Line]) {
-        let Some(run) = self.run else { return };
-        let text = serde_json::json!({ "lines": lines }).to_string();
-        self.with(|store| store.set_run_details(run, &text));
-    }
-
-    /// Ends the run.
-    pub fn finish(&mut self, state: RunState) {
-        let Some(run) = self.run else { return };
-        self.with(|store| store.finish_run(run, state, now_ms()));
-    }
-
-    fn benchmark(&mut self, key: &Key, tags: &[String]) -> Option<BenchmarkId> {
-        let name = (key.package.clone(), key.target.clone(), key.benchmark.clone());
-        if let Some(id) = self.benchmarks.get(&name) {
-            return Some(*id);
-        }
-        let row = Benchmark {
-            package: key.package.clone(),
-            target: key.target.clone(),
-            name: key.benchmark.clone(),
-            tags: serde_json::json!(tags).to_string(),
-        };
-        let id = self.with(|store| store.upsert_benchmark(&row))?;
-        self.benchmarks.insert(name, id);
-        Some(id)
-    }
-
-    /// Stores one launch of a measurement; `new` describes it at its first launch.
-    pub fn measurement_launch(
-        &mut self,
-        key: &Key,
-        tags: &[String],
-        new: impl FnOnce(RunId, BenchmarkId) -> NewMeasurement,
-        launch: &MeasurementLaunch,
-    ) {
-        let (Some(run), Some(benchmark)) = (self.run, self.benchmark(key, tags)) else { return };
-        let id = match self.measurements.get(key) {
-            Some(id) => *id,
-            None => {
-                let Some(id) = self.with(|store| store.begin_measurement(&new(run, benchmark)))
-                else {
-                    return;
-                };
-                self.measurements.insert(key.clone(), id);
-                id
-            }
-        };
-        self.with(|store| store.add_measurement_launch(id, launch));
-    }
-
-    /// Stores the result of a measurement whose launches are stored.
-    pub fn measurement_result(&mut self, key: &Key, result: &MeasurementResult) {
-        if let Some(id) = self.measurements.get(key).copied() {
-            self.with(|store| store.finish_measurement(id, result));
-        }
-    }
-
-    /// Stores one launch of a comparison, or only its beginning when there is none (`identical`).
-    pub fn comparison_launch(
-        &mut self,
-        key: &Key,
-        tags: &[String],
-        new: impl FnOnce(RunId, BenchmarkId) -> NewComparison,
-        launch: Option<&ComparisonLaunch>,
-    ) {
-        let (Some(run), Some(benchmark)) = (self.run, self.benchmark(key, tags)) else { return };
-        let id = match self.comparisons.get(key) {
-            Some(id) => *id,
-            None => {
-                let Some(id) = self.with(|store| store.begin_comparison(&new(run, benchmark)))
-                else {
-                    return;
-                };
-                self.comparisons.insert(key.clone(), id);
-                id
-            }
-        };
-        if let Some(launch) = launch {
-            self.with(|store| store.add_comparison_launch(id, launch));
-        }
-    }
-
-    /// Stores the result of a comparison that has begun.
-    pub fn comparison_result(&mut self, key: &Key, line: &Comparison) {
-        if let Some(id) = self.comparisons.get(key).copied() {
-            let result = comparison_result(line);
-            self.with(|store| store.finish_comparison(id, &result));
-        }
-    }
-
-    /// Stores a failure.
-    pub fn failure(&mut self, line: &FailureLine) {
-        let Some(run) = self.run else { return };
-        let row = nbench_store::Failure {
-            package: line.package.clone(),
-            target: line.target.clone(),
-            benchmark: line.benchmark.clone(),
-            side: line.side.clone(),
-            error: line.error.clone(),
-            stderr_tail: line.stderr_tail.clone(),
-        };
-        self.with(|store| store.add_failure(run, &row));
-    }
-}
-
-/// Whether a process of that id exists; one that we may not signal exists as well.
-fn process_is_alive(pid: u32) -> bool {
-    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
-        return false;
-    };
-    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
 /// A count that fits its column; launches are few by construction.
@@ -298,7 +94,8 @@ pub fn measurement_line(
     throughput: Option<&Throughput>,
 ) -> Option<Measurement> {
     let estimate = trial.estimate()?;
-    let notes = trial.plan().blocks.then_some(crate::bridge::NOTE);
+    let implausible = trial.calibration().and_then(|c| c.implausible).map(Implausible::note);
+    let notes = trial.plan().blocks.then_some(crate::bridge::NOTE).into_iter().chain(implausible);
     Some(Measurement {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -322,7 +119,7 @@ pub fn measurement_line(
             .into_iter()
             .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
             .collect(),
-        notes: notes.map(str::to_owned).into_iter().collect(),
+        notes: notes.map(str::to_owned).collect(),
     })
 }
 
@@ -412,6 +209,9 @@ pub fn comparison_line(
             "the interval is over pairs, which share the luck of their launch: it is too narrow"
                 .to_owned(),
         );
+    }
+    if let Some(implausible) = trial.calibration().and_then(|c| c.implausible) {
+        notes.push(implausible.note().to_owned());
     }
     if trial.plan().blocks {
         notes.push(crate::bridge::NOTE.to_owned());
@@ -585,15 +385,4 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         stop: result.stop.clone(),
         ..told
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn our_own_process_is_alive_and_an_impossible_one_is_not() {
-        assert!(process_is_alive(std::process::id()));
-        assert!(!process_is_alive(0x7fff_fff0));
-    }
 }

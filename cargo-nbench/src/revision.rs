@@ -134,6 +134,19 @@ impl Repository {
         }
     }
 
+    /// The git program for reading what a commit holds. A partial clone may lack it; what is fetched
+    /// then goes to our objects.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Repository::objects`].
+    pub(crate) fn git_for_content(&self) -> Result<Git, Failure> {
+        let objects = self.objects()?;
+        Ok(Git::at(&self.root)
+            .env("GIT_OBJECT_DIRECTORY", objects)
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate(&self.common.join("objects"))))
+    }
+
     /// Where objects of snapshots are kept.
     ///
     /// # Errors
@@ -203,7 +216,8 @@ impl Repository {
             a,
             b,
         ];
-        let listed = self.git().paths(&arguments).map_err(|failure| unreadable(a, failure))?;
+        let listed =
+            self.git_for_content()?.paths(&arguments).map_err(|failure| unreadable(a, failure))?;
         let mut paths: Vec<String> =
             listed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         paths.sort();

@@ -94,12 +94,15 @@ impl<'t> Session<'t> {
             started: Instant::now(),
             failures: Vec::new(),
         };
-        if let Some(trouble) = session.recorder.trouble().cloned() {
-            session.term.warn(&format!("{}: results are printed but not stored", trouble.error));
-            if let Some(hint) = &trouble.hint {
-                session.term.hint(hint);
+        if let Some(warning) = session.recorder.warning() {
+            session.term.warn(&warning);
+            // What waits may yet end well, and is told then if it does not.
+            if let Some(trouble) = session.recorder.trouble().cloned() {
+                if let Some(hint) = &trouble.hint {
+                    session.term.hint(hint);
+                }
+                session.trouble_is_told = true;
             }
-            session.trouble_is_told = true;
         }
         session
     }
@@ -182,11 +185,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 None,
@@ -231,13 +234,16 @@ impl<'t> Session<'t> {
         self.summary.interrupted = interrupted;
         self.summary.run = self.recorder.run();
         self.summary.seconds = self.started.elapsed().as_secs_f64();
+        self.summary.geometric_means = self.geometric_means();
+        let line = Line::Summary(self.summary.clone());
+        // What all benchmarks say together is told the same by `comment` from the store.
+        self.aside.push(line.clone());
+        self.recorder.details(&self.aside);
         self.recorder.finish(if interrupted {
             nbench_store::RunState::Interrupted
         } else {
             nbench_store::RunState::Finished
         });
-        self.summary.geometric_means = self.geometric_means();
-        let line = Line::Summary(self.summary.clone());
         self.brief.end(self.term);
         report::print(self.term, &line);
         if let Some(page) = &mut self.page {
@@ -278,7 +284,7 @@ impl<'t> Session<'t> {
     /// Ends a session that found nothing to measure; the failure that follows says why.
     pub fn abandon(mut self) {
         self.term.end_progress();
-        self.recorder.finish(nbench_store::RunState::Failed);
+        self.recorder.abandon();
     }
 
     /// Every two contenders against each other.
@@ -317,7 +323,7 @@ impl<'t> Session<'t> {
         &self,
         at: At<'_>,
         side: usize,
-    ) -> impl FnOnce(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
+    ) -> impl Fn(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
         let revision = &self.sides.revisions[side];
         let (commit, dirty_digest) = (revision.commit.clone(), revision.dirty.clone());
         let throughput = at
@@ -328,10 +334,10 @@ impl<'t> Session<'t> {
         move |run, benchmark| NewMeasurement {
             run,
             benchmark,
-            commit,
-            dirty_digest,
+            commit: commit.clone(),
+            dirty_digest: dirty_digest.clone(),
             unit: "ns".to_owned(),
-            throughput,
+            throughput: throughput.clone(),
         }
     }
 
@@ -350,11 +356,11 @@ impl<'t> Session<'t> {
             self.recorder.comparison_launch(
                 &key,
                 &at.offer.tags,
-                |run, benchmark| NewComparison {
+                move |run, benchmark| NewComparison {
                     run,
                     benchmark,
-                    reference,
-                    contender: other,
+                    reference: reference.clone(),
+                    contender: other.clone(),
                     threshold,
                 },
                 Some(&row),

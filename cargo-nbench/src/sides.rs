@@ -22,10 +22,11 @@ use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_
 use crate::commands::{Built, build_hint, build_selected};
 use crate::failure::{Exit, Failure};
 use crate::fingerprint::flags_digest;
-use crate::identical::{loaded_text, only_inert_paths, same_code};
+use crate::identical::{loaded_text, only_inert_paths, same_code_in};
 use crate::layout::{Draws, Source, Supply};
 use crate::lines::{Line, NotMeasurable, Unmatched};
 use crate::link::Layouts;
+use crate::one_path;
 use crate::own_runner::{self, Place};
 use crate::revision::{Repository, Revision};
 use crate::suite::Target;
@@ -128,7 +129,8 @@ pub fn build_sides(
     term.end_progress();
 
     let last = revisions.len() - 1;
-    let make = |slot: &Slot| Setting::of(wish, slot, &toolchains);
+    let contender = &slots[distinct[last]];
+    let make = |slot: &Slot| Setting::of(wish, slot, contender, &toolchains);
     let asked: Vec<Asked> = distinct
         .iter()
         .map(|index| Ok(Asked::of(&relocated(wish, &slots[*index])?, slots[*index].tree())))
@@ -136,9 +138,8 @@ pub fn build_sides(
     let labels = revisions.iter().map(|revision| revision.label.as_str());
     let told: Vec<_> = labels.zip(&asked).collect();
     if let Some(remark) = toolchains::remark(&told, toolchains.here(), wish.own_toolchains) {
-        term.warn(&remark);
+        if wish.own_toolchains { term.note(&remark) } else { term.warn(&remark) }
     }
-    let contender = &slots[distinct[last]];
     let mut built: BTreeMap<usize, Built> = BTreeMap::new();
     let mut records = BTreeMap::new();
     let mut remarks = Vec::new();
@@ -293,17 +294,28 @@ struct Setting {
 }
 
 impl Setting {
-    fn of(wish: &Wish<'_>, slot: &Slot, toolchains: &Toolchains) -> Result<Self, Failure> {
+    fn of(
+        wish: &Wish<'_>,
+        slot: &Slot,
+        contender: &Slot,
+        toolchains: &Toolchains,
+    ) -> Result<Self, Failure> {
+        let mut places = vec![slot.directory(), contender.directory()];
+        places.dedup();
         let dir = relocated(wish, slot)?;
         let chosen = toolchains.of(&dir)?;
+        // Only then may a package lie outside of its workspace, and its path get into the code.
+        let is_below = !within(wish.repository, wish.workspace).as_os_str().is_empty();
+        let reaches_out = wish.overlay || is_below;
+        let forgets = if reaches_out { one_path::variable(&places) } else { None };
         let context = BuildContext {
             toolchain: chosen.name,
             cargo: chosen.cargo,
             cap_lints: true,
-            cap_all_crates: wish.overlay,
+            cap_all_crates: reaches_out,
             target_dir: Some(slot.target_dir().to_owned()),
             configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
-            extra_env: vec![capture::variable()],
+            extra_env: [capture::variable()].into_iter().chain(forgets).collect(),
             ..BuildContext::new(Path::new(""))
         };
         let options = BuildOptions {
@@ -493,7 +505,10 @@ impl Sides {
             }
             let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
             if only_inert_paths(&changed).is_some()
-                || !same_code(&target.programs[0].path, &program.path)?
+                || !same_code_in(
+                    (&target.programs[0].path, first.slot.directory()),
+                    (&program.path, other.slot.directory()),
+                )?
             {
                 return Ok(false);
             }

@@ -14,6 +14,7 @@ use crate::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::filter::Filter;
 use crate::launch::{Program, Starter};
 use crate::lines::{FailureLine, Line, Skipped, Unmatched};
+use crate::orphans;
 use crate::settings::Plans;
 use crate::walk::{Listing, plan_walks};
 pub use listing::Unsteady;
@@ -157,6 +158,11 @@ impl Listed {
         self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())
     }
 
+    /// What is said of processes that set-up started and left behind, if it did.
+    pub fn left_behind(&self) -> Option<String> {
+        (self.unsteady.left > 0).then(|| orphans::told(&self.target.target, self.unsteady.left))
+    }
+
     /// Ids that other sides offer and this one did not reach, if its set-up failed.
     fn unreached(&self, listing: &Listing, filter: &Filter) -> Vec<String> {
         if listing.broken.is_empty() && listing.ended.is_none() {
@@ -232,7 +238,8 @@ impl Listed {
             apart: false,
             apart_note: None,
             on_trial: None,
-            told_of_orphans: false,
+            // It was said when they were listed.
+            told_of_orphans: self.left_behind().is_some(),
             luck: LaneLuck::default(),
         };
         (Some(lane), doubts)

@@ -8,7 +8,8 @@ use nbench::wire::Offer;
 use nbench_engine::SubjectError;
 use nbench_engine::remote::{Peer, Reached};
 
-use crate::launch::{Luck, Program, Starter, Worker, describe, interrupted};
+use crate::launch::{Luck, Program, Starter, Worker, describe, interrupted, panic_in};
+use crate::orphans;
 use crate::place::Addresses;
 
 /// What one executable offers, from a walk of skips.
@@ -20,6 +21,8 @@ pub struct Listing {
     pub broken: Vec<String>,
     /// Why the walk ended early, with the tail of standard error.
     pub ended: Option<(String, String)>,
+    /// Processes that it left behind, which were ended.
+    pub left: usize,
     /// Time of the walk: start of the process and set-up.
     pub spent: Duration,
 }
@@ -57,6 +60,7 @@ pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
             if listing.ended.is_none() {
                 worker.finish(Duration::from_secs(1));
             }
+            listing.left = orphans::end();
         }
     }
     listing.spent = started.elapsed();
@@ -71,7 +75,11 @@ pub fn autopsy(worker: &mut Worker, error: SubjectError) -> (String, String) {
         Some(status) => describe(&status),
         None => error.message,
     };
-    (message, worker.stderr_tail())
+    let tail = worker.stderr_tail();
+    match panic_in(&tail) {
+        Some(panic) => (format!("{panic}; {message}"), tail),
+        None => (message, tail),
+    }
 }
 
 /// Splits the ids that all `suites` have in common into walks: in each walk the ids stand in the

@@ -26,6 +26,8 @@ pub struct Calibration {
     /// Whether a subject used CPU time outside the benchmark's own thread, or has several threads;
     /// `None` where the probes could not tell.
     pub threads: Option<bool>,
+    /// What its times cannot be, for a benchmark that times itself.
+    pub implausible: Option<Implausible>,
 }
 
 impl Calibration {
@@ -66,11 +68,14 @@ pub fn calibrate(
             round_spent: costs.iter().map(|c| c.spent).sum(),
             slow: true,
             threads: threads.verdict(),
+            implausible: None,
         });
     }
     let cap = plan.spent_cap.as_nanos() as f64;
     let mut iters = 1u64;
     let mut costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
+    let mut growth = Growth::default();
+    growth.see(iters, &costs);
     loop {
         let fastest = costs.iter().map(|c| c.wall).fold(f64::INFINITY, f64::min);
         let slowest = costs.iter().map(|c| c.spent).fold(0.0, f64::max);
@@ -82,7 +87,9 @@ pub fn calibrate(
         let room = (cap / slowest.max(1.0)).max(1.0);
         iters = ((iters as f64 * wish.min(room)).ceil() as u64).clamp(iters + 1, MAX_ITERS);
         costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
+        growth.see(iters, &costs);
     }
+    let implausible = growth.verdict();
     let slow_limit = plan.slow_operation.as_nanos() as f64;
     let slow = iters == 1 && costs.iter().any(|c| c.spent > slow_limit);
     if slow {
@@ -95,6 +102,7 @@ pub fn calibrate(
             round_spent: costs.iter().map(|c| c.spent).sum(),
             slow,
             threads: threads.verdict(),
+            implausible: None,
         });
     }
 
@@ -125,7 +133,8 @@ pub fn calibrate(
             })
             .collect()
     };
-    Ok(size(plan, target, &typical(|c| c.wall), &typical(|c| c.spent), threads.verdict()))
+    let sized = size(plan, target, &typical(|c| c.wall), &typical(|c| c.spent), threads.verdict());
+    Ok(Calibration { implausible, ..sized })
 }
 
 /// As [`calibrate`], one subject after the other: the process of one ends before that of the next begins. Each
@@ -143,6 +152,7 @@ pub fn calibrate_apart(
     let wall: Vec<f64> = each.iter().flat_map(|c| c.per_operation.iter().copied()).collect();
     let spent: Vec<f64> =
         each.iter().map(|c| c.round_spent / c.iters.iter().sum::<u64>().max(1) as f64).collect();
+    let implausible = each.iter().find_map(|c| c.implausible);
     let threads: Option<bool> =
         each.iter().filter_map(|c| c.threads).reduce(|one, other| one || other);
     if plan.blocks || each.iter().any(|c| c.slow) {
@@ -155,9 +165,10 @@ pub fn calibrate_apart(
             round_spent: spent.iter().sum::<f64>() * iters as f64,
             slow: true,
             threads,
+            implausible,
         });
     }
-    Ok(size(plan, target, &wall, &spent, threads))
+    Ok(Calibration { implausible, ..size(plan, target, &wall, &spent, threads) })
 }
 
 /// Iterations beyond which a batch does not grow: an operation that costs nothing measurable would
@@ -188,7 +199,8 @@ fn size(
         Batching::Shared => {
             let fastest = wall.iter().copied().fold(f64::INFINITY, f64::min);
             let slowest = spent.iter().copied().fold(0.0, f64::max);
-            vec![fitting(fastest, slowest); wall.len()]
+            let fits = fitting(fastest, slowest);
+            vec![fits.min(for_enough_rounds(plan, target, fastest, spent)); wall.len()]
         }
         Batching::EqualTime => wall.iter().zip(spent).map(|(w, s)| fitting(*w, *s)).collect(),
     };
@@ -209,8 +221,27 @@ fn size(
         round_spent,
         slow: false,
         threads,
+        implausible: None,
     }
 }
+
+/// Most iterations that leave a launch enough rounds. Sides of equal speed are not bound by it; where one takes
+/// many times as long as another, the other's slices become shorter than planned instead of the pairs few.
+fn for_enough_rounds(plan: &Plan, target: f64, fastest: f64, spent: &[f64]) -> u64 {
+    let launch = plan.launch_time.as_nanos() as f64;
+    let if_equal = launch / (target * spent.len().max(1) as f64);
+    let wanted = if_equal.min(ENOUGH_ROUNDS).max(1.0);
+    let each: f64 = spent.iter().sum::<f64>().max(1e-3);
+    let for_rounds = (launch / (wanted * each)).floor();
+    let shortest = (target / SHORTEST_SLICE / fastest.max(1e-3)).ceil();
+    (for_rounds.max(shortest).max(1.0) as u64).min(MAX_ITERS)
+}
+
+/// Rounds that a launch should hold: ten trim well, and some more are worth shorter slices.
+const ENOUGH_ROUNDS: f64 = 16.0;
+
+/// Part of the planned slice below which none is shortened for the sake of rounds.
+const SHORTEST_SLICE: f64 = 20.0;
 
 fn run_round(
     subjects: &mut [&mut dyn Subject],
@@ -230,28 +261,114 @@ fn run_round(
     Ok(costs)
 }
 
-/// Gathers whether work happens outside the benchmark's own thread.
+/// Gathers whether work happens outside the benchmark's own thread. A single sample proves nothing: a thread
+/// that set-up left, or the allocator's, may work for a moment.
 #[derive(Debug, Default)]
 struct ThreadEvidence {
     known: bool,
-    several: bool,
+    /// Samples long enough to tell, and those of them that show it.
+    telling: usize,
+    several: usize,
+    /// Whether one showed that other threads do most of the work.
+    mostly: bool,
 }
+
+/// Samples shorter than this are too short to tell (nanoseconds).
+const TELLING: f64 = 200_000.0;
 
 impl ThreadEvidence {
     fn see(&mut self, sample: &Sample) {
-        if let (Some(process), Some(own)) =
-            (sample.axes.cpu.value(), sample.axes.thread_cpu.value())
-        {
-            self.known = true;
-            // Clock granularity and the harness itself stay well below this share.
-            let elsewhere = process - own;
-            self.several |= elsewhere > 50_000.0 && elsewhere > 0.05 * sample.spent.0 as f64;
+        let (Some(process), Some(own)) = (sample.axes.cpu.value(), sample.axes.thread_cpu.value())
+        else {
+            return;
+        };
+        self.known = true;
+        let spent = sample.spent.0 as f64;
+        if spent < TELLING {
+            return;
         }
+        // Clock granularity and the harness itself stay well below this share.
+        let elsewhere = process - own;
+        self.telling += 1;
+        self.several += usize::from(elsewhere > 50_000.0 && elsewhere > 0.05 * spent);
+        self.mostly |= elsewhere > 0.25 * spent;
     }
 
+    /// More than half of all samples must show it; where there are only one or two, because an operation
+    /// takes long, it must also be much.
     fn verdict(&self) -> Option<bool> {
-        self.known.then_some(self.several)
+        let most = 2 * self.several > self.telling;
+        self.known.then_some(most && (self.telling > 2 || self.mostly))
     }
+}
+
+/// What a benchmark that times itself claims, as far as it cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Implausible {
+    /// No time at all, however many iterations were asked for.
+    Nothing,
+    /// The same time, however many iterations were asked for.
+    Constant,
+    /// Less time for an iteration than a processor takes for anything.
+    TooShort,
+}
+
+impl Implausible {
+    /// What is said of it.
+    pub fn note(self) -> &'static str {
+        match self {
+            Implausible::Nothing => {
+                "it reports no time at all, however many iterations it is asked for: its times and changes mean nothing"
+            }
+            Implausible::Constant => {
+                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): a time per operation means nothing"
+            }
+            Implausible::TooShort => {
+                "it reports less time for an operation than a processor takes for anything (does `iter_custom` return the time of all iterations?): a time per operation means nothing"
+            }
+        }
+    }
+}
+
+/// The shortest time of an operation that anybody may claim (nanoseconds): a tenth of a cycle.
+const SHORTEST: f64 = 0.02;
+
+/// How much more iterations two batches must have for their times to be compared, and how much longer the
+/// larger one must at least take.
+const MORE: (f64, f64) = (16.0, 2.0);
+
+/// Times of batches of growing size, by subject. The first batch is cold and tells nothing.
+#[derive(Debug, Default)]
+struct Growth(Vec<(u64, Vec<f64>)>);
+
+impl Growth {
+    fn see(&mut self, iters: u64, costs: &[Cost]) {
+        self.0.push((iters, costs.iter().map(|cost| cost.wall).collect()));
+    }
+
+    /// What the times of any subject say against it.
+    fn verdict(&self) -> Option<Implausible> {
+        let subjects = self.0.last().map_or(0, |(_, walls)| walls.len());
+        (0..subjects).find_map(|subject| {
+            let of: Vec<(u64, f64)> =
+                self.0.iter().map(|(n, walls)| (*n, walls[subject])).collect();
+            implausible(&of)
+        })
+    }
+}
+
+fn implausible(seen: &[(u64, f64)]) -> Option<Implausible> {
+    let (iters, wall) = *seen.last()?;
+    if seen.len() > 2 && seen.iter().all(|(_, wall)| *wall == 0.0) {
+        return Some(Implausible::Nothing);
+    }
+    // The least of them, since any may have been disturbed.
+    let fewer = seen.iter().skip(1).filter(|(few, _)| iters as f64 >= MORE.0 * *few as f64);
+    let least = fewer.map(|(_, wall)| *wall).filter(|wall| *wall > 0.0).reduce(f64::min);
+    if least.is_some_and(|least| wall < MORE.1 * least) {
+        return Some(Implausible::Constant);
+    }
+    (iters > 1_000 && wall / iters as f64 <= SHORTEST).then_some(Implausible::TooShort)
 }
 
 #[cfg(test)]
@@ -283,6 +400,75 @@ mod tests {
         let mut long = Scripted::constant(80e6);
         let got = calibrate_apart(&mut [&mut fast, &mut long], &plan, SLICE, 1).unwrap();
         assert_eq!((got.iters, got.rounds, got.slow), (vec![1, 1], 1, true));
+    }
+
+    #[test]
+    fn a_contender_many_times_faster_leaves_enough_rounds() {
+        for factor in [1.0, 3.0, 12.0, 40.0] {
+            let mut fast = Scripted::constant(1000.0);
+            let mut slow = Scripted::constant(1000.0 * factor);
+            let got = calibrate(&mut [&mut fast, &mut slow], &Plan::default(), SLICE, 1).unwrap();
+            assert!(got.rounds >= 14, "{factor}: {got:?}");
+            assert_eq!(got.iters[0], got.iters[1]);
+            // No slice is too short to be told from the clock.
+            assert!(got.iters[0] >= 50, "{factor}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_noticed() {
+        /// A benchmark that reports `of(iterations)` nanoseconds.
+        struct Claims(fn(u64) -> u64);
+        impl Subject for Claims {
+            fn sample(&mut self, iters: Iters, _: usize) -> Result<Vec<Sample>, SubjectError> {
+                let wall = nbench::Nanos((self.0)(iters.0));
+                let axes = nbench::Axes::unavailable("a claim");
+                Ok(vec![Sample { iters, wall, spent: wall, axes }])
+            }
+        }
+        let cases: [(fn(u64) -> u64, Option<Implausible>); 7] = [
+            (|_| 50_000, Some(Implausible::Constant)),
+            (|_| 3_000, Some(Implausible::Constant)),
+            (|_| 0, Some(Implausible::Nothing)),
+            (|iters| 100 + iters / 1_000, Some(Implausible::TooShort)),
+            (|iters| iters / 1_000, Some(Implausible::TooShort)),
+            (|iters| 20 * iters, None),
+            // One cold call, and a clock that costs more than the work.
+            (|iters| if iters == 1 { 900_000 } else { 40 + iters }, None),
+        ];
+        for (index, (claim, wanted)) in cases.into_iter().enumerate() {
+            let got = calibrate(&mut [&mut Claims(claim)], &Plan::default(), SLICE, 1).unwrap();
+            assert_eq!(got.implausible, wanted, "case {index}");
+        }
+    }
+
+    #[test]
+    fn one_noisy_sample_does_not_show_threads() {
+        let verdict = |samples: &[(u64, f64)]| {
+            let mut evidence = ThreadEvidence::default();
+            for (spent, elsewhere) in samples {
+                evidence.see(&Sample {
+                    iters: Iters(1),
+                    wall: nbench::Nanos(*spent),
+                    spent: nbench::Nanos(*spent),
+                    axes: nbench::Axes {
+                        cpu: nbench::Reading::Value(*spent as f64 + elsewhere),
+                        thread_cpu: nbench::Reading::Value(*spent as f64),
+                        ..nbench::Axes::unavailable("not read")
+                    },
+                });
+            }
+            evidence.verdict()
+        };
+        let (quiet, busy) = ((1_000_000, 0.0), (1_000_000, 900_000.0));
+        assert_eq!(verdict(&[]), None);
+        assert_eq!(verdict(&[quiet, busy, quiet, quiet]), Some(false));
+        assert_eq!(verdict(&[busy, busy, quiet]), Some(true));
+        assert_eq!(verdict(&[(90_000, 80_000.0); 5]), Some(false), "too short to tell");
+        // A long operation is sampled once or twice: then it must be much.
+        assert_eq!(verdict(&[busy]), Some(true));
+        assert_eq!(verdict(&[(1_000_000, 90_000.0)]), Some(false));
+        assert_eq!(verdict(&[busy, quiet]), Some(false));
     }
 
     #[test]

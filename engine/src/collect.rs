@@ -141,6 +141,7 @@ mod tests {
             round_spent: 1.0,
             slow: false,
             threads: None,
+            implausible: None,
         }
     }
 

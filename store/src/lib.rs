@@ -44,9 +44,23 @@ impl Store {
     /// [`ErrorKind::Newer`] and [`ErrorKind::Damaged`] leave the file as it was; [`ErrorKind::ReadOnly`],
     /// [`ErrorKind::Full`] and [`ErrorKind::Busy`] name what the file system or another process prevents.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_within(path, BUSY_TIMEOUT)
+    }
+
+    /// As [`Store::open`], where each step of opening and each later statement waits so long for another process.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.as_ref();
         prepare_folder(path).map_err(|error| StoreError::from_io(&opening(path), error))?;
-        Self::open_writable(path, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::open_writable(path, OpenFlags::SQLITE_OPEN_CREATE, patience)
+    }
+
+    /// Changes how long a statement waits for another process that holds the write lock.
+    pub fn set_patience(&self, patience: Duration) {
+        // It only sets a number, and cannot fail on an open connection.
+        let _ = self.connection.busy_timeout(patience);
     }
 
     /// Opens a store that must exist already, for reading and writing, and brings an older schema up to date.
@@ -56,7 +70,7 @@ impl Store {
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         must_exist(path)?;
-        Self::open_writable(path, OpenFlags::empty())
+        Self::open_writable(path, OpenFlags::empty(), BUSY_TIMEOUT)
     }
 
     /// Opens an existing store for reading only; it also works on a read-only file system.
@@ -113,10 +127,14 @@ impl Store {
         self.connection.close().map_err(|(_, error)| StoreError::from_sqlite(&what, error))
     }
 
-    fn open_writable(path: &Path, extra: OpenFlags) -> Result<Self, StoreError> {
+    fn open_writable(
+        path: &Path,
+        extra: OpenFlags,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         let what = opening(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
-        let mut connection = connect(path, flags, &what)?;
+        let mut connection = connect(path, flags, &what, patience)?;
         // Both checks come before the first statement that may write, so that a refused file stays as it was.
         schema::check_version(&connection, &what)?;
         let sqlite = |error| StoreError::from_sqlite(&what, error);
@@ -127,7 +145,7 @@ impl Store {
                 "give `--store` a path that can be written",
             ));
         }
-        enter_wal(&connection, &what)?;
+        enter_wal(&connection, &what, patience)?;
         // A killed process loses nothing at NORMAL: committed pages are already with the kernel. FULL would only
         // add a sync per launch against a power cut.
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sqlite)?;
@@ -141,9 +159,9 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = if immutable {
             let uri = immutable_uri(path);
-            connect(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI, &what)?
+            connect(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI, &what, BUSY_TIMEOUT)?
         } else {
-            connect(path, flags, &what)?
+            connect(path, flags, &what, BUSY_TIMEOUT)?
         };
         let found = schema::check_version(&connection, &what)?;
         if found < SCHEMA_VERSION {
@@ -163,10 +181,15 @@ fn opening(path: &Path) -> String {
     format!("open the store `{}`", path.display())
 }
 
-fn connect(path: &Path, flags: OpenFlags, what: &str) -> Result<Connection, StoreError> {
+fn connect(
+    path: &Path,
+    flags: OpenFlags,
+    what: &str,
+    patience: Duration,
+) -> Result<Connection, StoreError> {
     let sqlite = |error| StoreError::from_sqlite(what, error);
     let connection = Connection::open_with_flags(path, flags).map_err(sqlite)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
+    connection.busy_timeout(patience).map_err(sqlite)?;
     Ok(connection)
 }
 
@@ -204,8 +227,8 @@ fn prepare_folder(path: &Path) -> io::Result<()> {
 
 /// Switches to WAL. SQLite does not apply the busy timeout to this switch, so two processes that create the store
 /// at the same moment need this loop.
-fn enter_wal(connection: &Connection, what: &str) -> Result<(), StoreError> {
-    let deadline = Instant::now() + BUSY_TIMEOUT;
+fn enter_wal(connection: &Connection, what: &str, patience: Duration) -> Result<(), StoreError> {
+    let deadline = Instant::now() + patience;
     loop {
         let result = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
         match result.map_err(|error| StoreError::from_sqlite(what, error)) {

@@ -113,6 +113,14 @@ impl Store {
         )
     }
 
+    /// Takes back a run that has no results.
+    ///
+    /// # Errors
+    /// As [`Store::upsert_host`]; a run with results is refused.
+    pub fn forget_run(&self, run: RunId) -> Result<(), StoreError> {
+        self.change_one("take back the run", "DELETE FROM run WHERE id = ?1", params![run.0])
+    }
+
     /// Marks runs whose process is gone as interrupted and returns them. What they stored stays readable.
     ///
     /// `alive` gets the process id and the Unix time in milliseconds at which the run began, so that a process that

@@ -319,7 +319,8 @@ fn counts(sorted: &[f64], axis: &Axis) -> Vec<usize> {
     let spread = quartile(0.75).zip(quartile(0.25)).map_or(0.0, |(high, low)| high - low);
     let width = 2.0 * spread / (sorted.len().max(1) as f64).cbrt();
     let wanted = if width > 0.0 { (axis.high - axis.low) / width } else { 0.0 };
-    let bins = wanted.clamp(12.0, 60.0) as usize;
+    // Of an axis without ends nothing is wanted, and a histogram has bins all the same.
+    let bins = (wanted.clamp(12.0, 60.0) as usize).max(12);
     let mut counts = vec![0; bins];
     for value in sorted {
         let share = (value - axis.low) / (axis.high - axis.low);

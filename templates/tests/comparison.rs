@@ -201,3 +201,23 @@ fn a_hundred_benchmarks_stay_light() {
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
     assert!(!comparison_page(&many(10, 24, 80)).unwrap().contains("charts show 1 of"));
 }
+
+#[test]
+fn no_number_makes_a_page_fail() {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e308, -1e308, 5e-324];
+    for one in odd {
+        for other in odd {
+            let mut compared = compared("odd", "slower", one, 3, 12);
+            compared.interval = Some((one, other));
+            compared.threshold = other;
+            compared.times = Some((one, other));
+            compared.axes[0].change = Ok((one, Some((other, one))));
+            for launch in &mut compared.launches {
+                launch.estimate = Some(other);
+                launch.log_ratios = vec![one, other, 0.01, one];
+            }
+            let view = ComparisonView { comparisons: vec![compared], ..view() };
+            assert!(comparison_page(&view).unwrap().contains("odd"));
+        }
+    }
+}

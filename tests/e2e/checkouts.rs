@@ -110,3 +110,39 @@ fn an_input_that_git_ignores_is_named_and_can_be_shared() {
     assert_eq!(before.differences(&fixture.snapshot()), Vec::<String>::new());
     assert_eq!(fixture.read("corpus/words.txt"), "seven");
 }
+
+#[test]
+fn a_library_outside_of_the_workspace_of_its_benchmarks_has_one_path_on_both_sides() {
+    let fixture = Fixture::new();
+    let manifest = fixture.read("subject/Cargo.toml");
+    let (library, _) = manifest.split_once("[dev-dependencies]").expect("it has some");
+    let bench = manifest.replace("subject-lib", "outside").replace(
+        "[lib]\nbench = false\n",
+        "[workspace]\n[dependencies]\nsubject-lib = { path = \"../subject\" }\n",
+    );
+    fixture.write("Cargo.toml", "[workspace]\nmembers = [\"subject\"]\nexclude = [\"bench\"]\n");
+    fixture.write("subject/Cargo.toml", library);
+    fixture.write("bench/Cargo.toml", &bench);
+    fixture.write("bench/src/lib.rs", "pub const PLACE: &str = env!(\"CARGO_MANIFEST_DIR\");\n");
+    let benches = fixture.read("subject/benches/work.rs");
+    let head = "fn work(suite: &mut Suite) {";
+    let read = "let place = std::path::Path::new(outside::PLACE);\n    assert!(place.join(\"Cargo.toml\").exists());";
+    fixture.write("bench/benches/work.rs", &benches.replace(head, &format!("{head}\n    {read}")));
+    fixture.git(&["rm", "-r", "-q", "subject/benches"]);
+    fixture.commit("Benchmarks beside the library");
+    let library = fixture.read("subject/src/lib.rs");
+    // A panic message that names its file, and no line that moves.
+    fixture.write("subject/src/lib.rs", &format!("{library}\n// A remark.\n"));
+    fixture.commit("A remark");
+    let place = fixture.root().join("bench/Cargo.toml").display().to_string();
+    let words = with(&AB, &["--manifest-path", &place, "HEAD~1", "HEAD"]);
+    // The repository is that of the manifest, wherever the command is given.
+    for (words, at) in [(words.clone(), "/"), (with(&words, &["--overlay-benches"]), ".")] {
+        let output = fixture.nbench_at(&words, Path::new(at)).exits(0);
+        assert_eq!(output.comparison("spin")["verdict"], "identical", "{words:?}");
+    }
+    fixture.set_work(2000);
+    fixture.commit("Twice the work");
+    let output = fixture.nbench(&words).exits(0);
+    assert_ne!(output.comparison("spin")["verdict"], "identical");
+}

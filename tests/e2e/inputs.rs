@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::support::{Fixture, Output};
+use crate::support::{self, Fixture, Output};
 use crate::{AB, with};
 
 /// Nothing here is about how long anything takes.
@@ -208,7 +208,7 @@ fn toolchains_that_differ_are_told_and_each_side_may_have_its_own() {
 fn each_side_is_built_as_its_own_configuration_says() {
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTC"] {
         if std::env::var_os(name).is_some() {
-            eprintln!("skipped: `{name}` is set and wins over every configuration");
+            support::skipped(&format!("`{name}` is set and wins over every configuration"));
             return;
         }
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::Fixture;
+use crate::support::{self, Fixture};
 use crate::{AB, RUN, with};
 
 fn chromium() -> Option<PathBuf> {
@@ -18,10 +18,7 @@ fn chromium() -> Option<PathBuf> {
             std::env::var_os("NBENCH_TEST_CHROMIUM").is_none(),
             "NBENCH_TEST_CHROMIUM is set, but there is no chromium in PATH"
         );
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            b"skipped: no chromium in PATH to open a page with\n",
-        );
+        support::skipped("no chromium in PATH to open a page with");
     }
     found
 }

@@ -55,6 +55,12 @@ const SCRUBBED: [&str; 14] = [
     "GITHUB_TOKEN",
 ];
 
+/// Says that a test did not run, and why, where it is seen although the test passes.
+pub fn skipped(why: &str) {
+    let _ =
+        std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
+}
+
 /// A repository in a temporary directory, with a cache of its own beside it. All of it vanishes when
 /// the fixture is dropped.
 pub struct Fixture {
@@ -237,6 +243,14 @@ impl Fixture {
     /// A path outside the repository that vanishes with it.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
+    }
+
+    /// As [`Fixture::nbench`], started in another directory, which is relative to the repository.
+    #[track_caller]
+    pub fn nbench_at(&self, args: &[&str], directory: &Path) -> Output {
+        let mut command = self.command(env!("CARGO_BIN_EXE_cargo-nbench"));
+        command.args(args).current_dir(self.root.join(directory));
+        Running::start(command).finish()
     }
 
     /// Starts `cargo-nbench`.

@@ -52,7 +52,7 @@ pub struct ProfileSummary {
 }
 
 /// A bench target that is ready to run, and what cargo would give it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executable {
     /// What it was built from.
     pub target: BenchTarget,

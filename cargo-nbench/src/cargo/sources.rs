@@ -16,6 +16,8 @@ pub struct Sources {
     /// Those and the files of every crate in its dependency closure that comes from a directory. The
     /// harness, stand-ins, build scripts and procedural macros are not among them.
     pub local: BTreeSet<PathBuf>,
+    /// Those of `local` that only dependencies for development bring in.
+    pub helpers: BTreeSet<PathBuf>,
 }
 
 /// Sources of the executable of `bench`, which was built together with `artifacts`.
@@ -24,15 +26,19 @@ pub(super) fn of(workspace: &Workspace, artifacts: &[Artifact], bench: &Artifact
         // Without a dependency file the one file that is certain.
         [normal(bench.target.src_path.as_std_path())].into()
     });
-    let mut local = own.clone();
-    for package in local_closure(workspace, &bench.package_id) {
+    let (mut local, mut helpers) = (own.clone(), BTreeSet::new());
+    let ordinary = local_closure(workspace, &bench.package_id, false);
+    for package in local_closure(workspace, &bench.package_id, true) {
         for artifact in artifacts.iter().filter(|a| a.package_id == package && is_linked(a)) {
             let files = written_down(&workspace.root, artifact)
                 .unwrap_or_else(|| beside(artifact.target.src_path.as_std_path()));
+            if !ordinary.contains(&package) {
+                helpers.extend(files.iter().cloned());
+            }
             local.extend(files);
         }
     }
-    Sources { bench: own, local }
+    Sources { bench: own, local, helpers }
 }
 
 /// Whether an artifact is code that a benchmark may run: a library, or a program of its package.
@@ -47,9 +53,13 @@ fn is_linked(artifact: &Artifact) -> bool {
     !artifact.target.kind.iter().any(|kind| never.contains(kind))
 }
 
-/// Packages from directories that the benchmarks of `root` reach, `root` among them: through
-/// dependencies of any kind but build scripts, and from there through ordinary ones.
-fn local_closure(workspace: &Workspace, root: &PackageId) -> BTreeSet<PackageId> {
+/// Packages from directories that the benchmarks of `root` reach, `root` among them: through ordinary
+/// dependencies, at `root` itself also through those for `development`.
+fn local_closure(
+    workspace: &Workspace,
+    root: &PackageId,
+    development: bool,
+) -> BTreeSet<PackageId> {
     let Some(resolve) = &workspace.metadata.resolve else { return [root.clone()].into() };
     let nodes: HashMap<&PackageId, &Node> = resolve.nodes.iter().map(|n| (&n.id, n)).collect();
     let mut seen = BTreeSet::new();
@@ -64,7 +74,7 @@ fn local_closure(workspace: &Workspace, root: &PackageId) -> BTreeSet<PackageId>
             kinds.is_empty()
                 || kinds.iter().any(|info| {
                     info.kind == DependencyKind::Normal
-                        || (id == *root && info.kind == DependencyKind::Development)
+                        || (development && id == *root && info.kind == DependencyKind::Development)
                 })
         });
         left.extend(wanted.map(|dependency| dependency.pkg.clone()));

@@ -157,7 +157,7 @@ fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
         }
     }
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let directory = cache::open(&cache::path()?, &[])?.join(cache::STAND_INS).join(digest);
+    let directory = cache::open_outside_of_workspace()?.join(cache::STAND_INS).join(digest);
     let root = dropin::materialise(&directory, &wanted.package, &wanted.version)?;
     Ok(StandIn { package: wanted.package.clone(), root })
 }

@@ -508,4 +508,11 @@ fn a_seeded_target_directory_serves_the_right_library() {
     build(&new);
     assert_eq!(answer(new.target_dir()), "2");
     assert!(!seed_target(&old, &new).unwrap(), "only an absent directory is seeded");
+
+    // The files were touched for that, and git must not write them once more: cargo would build again.
+    let manifest =
+        |slot: &Slot| fs::metadata(slot.tree().join("app/Cargo.toml")).unwrap().modified().unwrap();
+    let touched = manifest(&new);
+    drop((old, new));
+    assert_eq!(manifest(&acquire(&fixture, "HEAD")), touched);
 }

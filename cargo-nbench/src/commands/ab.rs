@@ -157,6 +157,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
         ids.extend(listed.ids());
+        if let Some(text) = listed.left_behind() {
+            session.term.warn(&text);
+        }
         for remark in listed.remarks(&labels, &filter) {
             session.say(remark);
         }

@@ -101,10 +101,13 @@ impl Order {
                     order.by_tree.entry(revision.tree).or_insert(place);
                 }
             }
-            Err(failure) => order.remarks.push(format!(
-                "commits cannot be ordered ({}): results stand in the order of their runs",
-                failure.error
-            )),
+            Err(failure) => {
+                order.remarks.push(format!(
+                    "commits cannot be ordered ({}): results stand in the order of their runs",
+                    failure.error
+                ));
+                order.remarks.extend(failure.hint.map(|hint| format!("hint: {hint}")));
+            }
         }
         order
     }

@@ -47,6 +47,9 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         };
         let listed = list_target(&starter, target, &Default::default());
         ids.extend(listed.ids());
+        if let Some(text) = listed.left_behind() {
+            term.warn(&text);
+        }
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             failed |= matches!(remark, Line::Failure(_));
             report::print(term, &remark);

@@ -109,6 +109,9 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             &settings.aliases,
         );
         ids.extend(listed.ids());
+        if let Some(text) = listed.left_behind() {
+            session.term.warn(&text);
+        }
         for remark in listed.remarks(&["@tree".to_owned()], &filter) {
             session.say(remark);
         }

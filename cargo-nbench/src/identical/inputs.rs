@@ -68,6 +68,9 @@ const LISTING: [&str; 13] = [
 /// Functions of `std::env` that bring texts from outside.
 const OUTSIDE: [&str; 6] = ["args", "args_os", "var", "var_os", "vars", "vars_os"];
 
+/// Variables that name a folder and no file in it.
+const FOLDERS: [&str; 2] = ["CARGO_MANIFEST_DIR", "OUT_DIR"];
+
 /// How sure it is that a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -165,13 +168,19 @@ impl Evidence {
                     let then = |sign: char| code.get(at + 1) == Some(&Token::Sign(sign));
                     let before = at.checked_sub(1).and_then(|at| code.get(at));
                     let is_method = before == Some(&Token::Sign('.'));
+                    let names_folder = matches!(
+                        code.get(at + 2), Some(Token::Text(text)) if FOLDERS.contains(&text.as_str())
+                    );
                     let is_declared = matches!(before, Some(Token::Word(w)) if w == "fn");
                     self.opens |= parts(word).iter().any(|part| OPENING.contains(&part.as_str()));
                     let lists = LISTING.contains(&word.as_str());
                     self.opens |= lists;
                     self.searches |= lists;
-                    self.searches |=
-                        OUTSIDE.contains(&word.as_str()) && then('(') && !is_method && !is_declared;
+                    self.searches |= OUTSIDE.contains(&word.as_str())
+                        && then('(')
+                        && !is_method
+                        && !is_declared
+                        && !names_folder;
                     self.starts_programs |= word == "Command" || (word == "cmd" && then('!'));
                     self.locates_itself |= (word == "file" && then('!')) || word == "Location";
                 }

@@ -26,9 +26,10 @@ impl Repository {
                 format!("cannot read `{shown}` at `{}`: {why}", revision.label),
             )
         };
+        let git = self.git_for_content()?;
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
-            let listed = self.git().run(&[
+            let listed = git.run(&[
                 "ls-tree".as_ref(),
                 "-z".as_ref(),
                 "--full-tree".as_ref(),
@@ -42,7 +43,7 @@ impl Repository {
             let [mode, "blob", object] = about.split(' ').collect::<Vec<_>>()[..] else {
                 return if listed.is_empty() { Ok(None) } else { Err(unusable("it is no file")) };
             };
-            let text = self.git().run(&["cat-file", "blob", object])?;
+            let text = git.run(&["cat-file", "blob", object])?;
             let text = String::from_utf8(text).map_err(|_| unusable("it is not UTF-8 text"))?;
             if mode != "120000" {
                 return Ok(Some(text));

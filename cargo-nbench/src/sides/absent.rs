@@ -17,8 +17,8 @@ pub(super) fn explain(failure: Failure, root: &Path, tree: &Path) -> Failure {
         if !root.join(inside).join("Cargo.toml").is_file() {
             return failure;
         }
-        let hint =
-            "git ignores it, or it is a repository of its own: commit it, or make it a submodule";
+        let hint = "git ignores it, or it is a repository of its own: commit it, make it a \
+                    submodule, or name it in `share` of nbench.toml";
         (inside.to_owned(), hint)
     } else if let Some(outside) = from_above(directory, tree)
         // It is there for the user, at the same place seen from the repository.

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cargo::resolve_toolchain;
 use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// Names of toolchain files; where a directory has both, rustup obeys the first.
 const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
@@ -129,7 +130,9 @@ impl Toolchains {
 
 /// What rustup says in `dir` of the toolchain that the directory itself chooses.
 fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
-    let output = Command::new("rustup")
+    let mut command = Command::new("rustup");
+    secrets::withhold(&mut command);
+    let output = command
         .args(words)
         .current_dir(dir)
         .stdin(Stdio::null())
@@ -152,7 +155,7 @@ fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
 fn refused(message: &str) -> Failure {
     let line = message.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or(message);
     let line = line.trim();
-    let failure = Failure::new(Exit::Build, format!("it has no toolchain of its own: {line}"));
+    let failure = Failure::new(Exit::Build, format!("its own toolchain cannot be used: {line}"));
     // Channels have no blank, and rustup quotes them first.
     match line.split('\'').nth(1).filter(|_| line.contains("not installed")) {
         Some(name) => failure.hint(format!("`rustup toolchain install {name}` installs it")),

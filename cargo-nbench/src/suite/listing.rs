@@ -23,6 +23,8 @@ pub struct Unsteady {
     pub unpinned: Option<String>,
     /// Whether the order of its benchmarks changes.
     pub shuffled: bool,
+    /// Processes that listing left behind, which were ended.
+    pub left: usize,
     /// Ids that came and went, without a counterpart that is sure.
     lost: Vec<String>,
     /// What is to be known of benchmarks, by id.
@@ -91,6 +93,7 @@ pub fn listings(starter: &Starter, programs: &mut [Program]) -> (Vec<Listing>, U
             whole.map(Listing::ids).collect()
         })
         .collect();
+    unsteady.left = processes.iter().flatten().map(|listing| listing.left).sum();
     let common = common(&ids);
     for pattern in &common.varying {
         unsteady.notes.insert(pattern.to_string(), note(pattern));
@@ -149,17 +152,17 @@ fn look_again(
 /// How a process differs from another one in what it offers, the order aside.
 fn difference(first: &Listing, other: &Listing) -> Option<String> {
     if let (None, Some((message, _))) = (&first.ended, &other.ended) {
-        return Some(format!("set-up fails there: {message}"));
+        return Some(format!("its set-up fails on one: {message}"));
     }
     if let Some(message) = other.broken.iter().find(|_| first.broken.is_empty()) {
-        return Some(format!("set-up fails there: {message}"));
+        return Some(format!("its set-up fails on one: {message}"));
     }
     let sorted = |listing: &Listing| {
         let mut ids = listing.ids();
         ids.sort();
         ids
     };
-    (sorted(first) != sorted(other)).then(|| "it offers other benchmarks there".to_owned())
+    (sorted(first) != sorted(other)).then(|| "its benchmarks are others on one".to_owned())
 }
 
 /// Whether ids that all processes offer come in different orders.
@@ -194,7 +197,7 @@ mod tests {
     fn a_difference_is_one_of_ids_or_of_set_up_and_not_of_order() {
         let (one, other) = (offering(&["a", "b"]), offering(&["b", "a"]));
         assert_eq!(difference(&one, &other), None);
-        assert!(difference(&one, &offering(&["a"])).unwrap().contains("other benchmarks"));
+        assert!(difference(&one, &offering(&["a"])).unwrap().contains("are others"));
         let broken = Listing { broken: vec!["two CPUs".into()], ..one.clone() };
         assert!(difference(&one, &broken).unwrap().contains("two CPUs"));
         let ended = Listing { ended: Some(("code 3".into(), String::new())), ..one.clone() };

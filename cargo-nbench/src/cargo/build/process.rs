@@ -43,7 +43,7 @@ pub(super) fn follow(
     on_note: &mut dyn FnMut(BuildNote),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Ended, Failure> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // In a group of its own it does not get the terminal's Ctrl-C, and can be
     // ended with all compilers.
     #[cfg(unix)]
@@ -80,6 +80,10 @@ pub(super) fn follow(
             Err(RecvTimeoutError::Timeout) if ended => break,
             Err(RecvTimeoutError::Timeout) => {
                 ended = child.try_wait().map_err(|error| lost(&error))?.is_some();
+                if !ended && asks_on_terminal(&child) {
+                    stop(&mut child);
+                    return Err(asked());
+                }
             }
         }
         if interrupted() {
@@ -160,6 +164,28 @@ pub(crate) fn names_harness(line: &str) -> bool {
     line.split(|c| !is_part(c)).any(|word| {
         WORDS.contains(&word) || word.starts_with("criterion_") || word.starts_with("codspeed_")
     })
+}
+
+/// Whether the system has stopped it because something in its group reads or sets the terminal, which belongs to
+/// us: nobody would ever answer.
+#[cfg(unix)]
+fn asks_on_terminal(child: &Child) -> bool {
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let Ok(Some(status)) = waitid(WaitId::Pid(Pid::from_child(child)), options) else {
+        return false;
+    };
+    [Signal::TTIN, Signal::TTOU].iter().any(|s| status.stopping_signal() == Some(s.as_raw()))
+}
+
+#[cfg(not(unix))]
+fn asks_on_terminal(_child: &Child) -> bool {
+    false
+}
+
+fn asked() -> Failure {
+    Failure::new(Exit::Build, "a step of the build asks on the terminal, where nobody can answer it")
+        .hint("`cargo bench --no-run` asks the same: answer it there once, or give what it asks for otherwise")
 }
 
 fn lost(error: &std::io::Error) -> Failure {
@@ -294,6 +320,24 @@ mod tests {
         let (ended, ..) = shell("(trap '' TERM; tail -f /dev/null) & tail -f /dev/null", true);
         assert!(matches!(ended, Ended::Interrupted));
         assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_build_that_asks_on_the_terminal_is_ended_and_says_so() {
+        // What the system does to a group in the background that reads the terminal.
+        for signal in ["TTIN", "TTOU"] {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("kill -{signal} 0; tail -f /dev/null")]);
+            let ended = follow(&mut command, &mut |_| None, &mut |_| (), &|| false);
+            let failure = ended.err().expect("it is no success");
+            assert!(failure.error.contains("asks on the terminal"), "{failure}");
+            assert!(failure.hint.is_some());
+        }
+        // Its standard input is empty, not ours.
+        let (ended, messages, _) = shell("read answer || echo nothing", false);
+        assert!(matches!(ended, Ended::Done));
+        assert_eq!(messages, ["nothing"]);
     }
 
     #[test]

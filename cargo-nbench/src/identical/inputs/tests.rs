@@ -71,6 +71,7 @@ fn files_that_nothing_can_read() {
             "README.md",
         ),
         ("fs::read(format!(\"{name}/{size}\"))", "README.md"),
+        ("fs::read(join(std::env::var(\"CARGO_MANIFEST_DIR\"), \"data/words.csv\"))", "README.md"),
         ("fs::read(\"xREADME.txt\"); fs::read(\"readmes\")", "README.md"),
         ("command.args(x).var(y); fn args(a: u8) {} File::open(z)", "README.md"),
         // Without a word of opening files a stem is no evidence.
