@@ -96,12 +96,13 @@ impl<'t> Session<'t> {
         };
         if let Some(warning) = session.recorder.warning() {
             session.term.warn(&warning);
-        }
-        if let Some(trouble) = session.recorder.trouble().cloned() {
-            if let Some(hint) = &trouble.hint {
-                session.term.hint(hint);
+            // What waits may yet end well, and is told then if it does not.
+            if let Some(trouble) = session.recorder.trouble().cloned() {
+                if let Some(hint) = &trouble.hint {
+                    session.term.hint(hint);
+                }
+                session.trouble_is_told = true;
             }
-            session.trouble_is_told = true;
         }
         session
     }

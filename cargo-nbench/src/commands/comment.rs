@@ -4,9 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use nbench_store::{RunCommand, RunRow, Store};
-use nbench_templates::{
-    CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched, marker,
-};
+use nbench_templates::{CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched};
 
 use crate::args::CommentArgs;
 use crate::failure::{Exit, Failure};
@@ -55,8 +53,14 @@ fn publish(term: &mut Term, args: &CommentArgs, body: &str) -> Result<(), Failur
     let env = |name: &str| std::env::var(name).ok();
     let (forge, context) =
         forge::from_environment(&env, args.repo.as_deref(), args.pr).map_err(publishing)?;
-    let posted = forge::post(&forge, &context, &marker(&args.id), body, &std::thread::sleep)
-        .map_err(publishing)?;
+    let posted = forge::post(
+        &forge,
+        &context,
+        &nbench_templates::marker(&args.id),
+        body,
+        &std::thread::sleep,
+    )
+    .map_err(publishing)?;
     term.note(&match posted {
         Posted::Created { url } => format!("posted {url}"),
         Posted::Edited { url } => format!("updated {url}"),
