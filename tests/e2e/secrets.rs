@@ -72,8 +72,13 @@ fn a_comparison_that_fails_says_so_in_the_comment() {
     fixture.nbench(&with(&AB, &["--filter", "spin"])).exits(0);
     let good = fixture.nbench(&["comment"]).exits(0);
     let good = good.complains(&["this is run 1 of "]);
-    // Nothing in common: the run is stored and has no results.
-    fixture.nbench(&with(&AB, &["--filter", "no-such-name"])).exits(5);
+    // A run that was killed before it had any result.
+    let long = ["ab", "--preset", "thorough", "--filter", "spin", "HEAD"];
+    let mut running = fixture.spawn(&long);
+    let runs = || fixture.number("SELECT count(*) FROM run");
+    running.wait_until("it is stored", || runs() > 1);
+    running.signal(rustix::process::Signal::KILL);
+    running.finish();
     let passed_over = fixture.nbench(&["comment"]).exits(0).complains(&["has no results", "run 1"]);
     assert_eq!(passed_over.stdout, good.stdout);
     // A build that fails leaves one line.
