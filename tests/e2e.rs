@@ -11,6 +11,8 @@ mod checkouts;
 mod compare;
 #[path = "e2e/existing.rs"]
 mod existing;
+#[path = "e2e/first_minute.rs"]
+mod first_minute;
 #[path = "e2e/fixture.rs"]
 mod fixture;
 #[path = "e2e/inputs.rs"]

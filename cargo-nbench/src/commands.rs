@@ -27,7 +27,7 @@ use crate::place::Placement;
 use crate::report;
 use crate::session::Ended;
 use crate::settings::limits;
-use crate::term::Term;
+use crate::term::{Term, Text, Tone};
 
 /// What is said while another process builds in the same target directory.
 const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
@@ -140,7 +140,7 @@ fn build_with_stand_ins(
     what: &str,
     built: &mut Built,
 ) -> Result<(), Failure> {
-    term.start_waiting(what);
+    term.start_building(what);
     let outcome = build(
         workspace,
         targets,
@@ -149,7 +149,7 @@ fn build_with_stand_ins(
         &mut |note| tell(term, note),
         &interrupt::requested,
     );
-    term.end_progress();
+    term.end_building(outcome.is_ok());
     for target in outcome? {
         match target {
             BuiltTarget::Ready(executable) => built.executables.push(*executable),
@@ -271,26 +271,30 @@ pub fn none_of(ids: &[String], filter: &Filter) -> Failure {
 }
 
 /// The exit code of a finished run, with what the gate has to say; when several codes apply the first
-/// of store, benchmark failure, gate, missing verdict wins.
+/// of store, benchmark failure, gate, missing verdict wins. What made it fail is the last line.
 pub fn exit_of(ended: &Ended, policy: GatePolicy, require_verdict: bool, term: &mut Term) -> Exit {
     let summary = &ended.summary;
     let gated = gate::judge(policy, &ended.comparisons, summary);
     for remark in &gated.remarks {
         term.warn(remark);
     }
-    if summary.interrupted {
-        Exit::Interrupted
+    let open = gate::without_verdict(summary, false);
+    let (exit, why) = if summary.interrupted {
+        return Exit::Interrupted;
     } else if ended.trouble.is_some() {
-        Exit::Store
+        (Exit::Store, "results are not stored".to_owned())
     } else if summary.failed > 0 {
-        Exit::BenchmarkFailed
+        let gate = gated.exit.map_or(String::new(), |_| format!("; gate: {}", gated.why));
+        (Exit::BenchmarkFailed, format!("{} failed{gate}", summary.failed))
     } else if let Some(exit) = gated.exit {
-        exit
-    } else if require_verdict && (summary.inconclusive > 0 || summary.not_measurable > 0) {
-        Exit::NoVerdict
+        (exit, format!("gate: {}", gated.why))
+    } else if require_verdict && !open.is_empty() {
+        (Exit::NoVerdict, format!("require-verdict: {open}"))
     } else {
-        Exit::Done
-    }
+        return Exit::Done;
+    };
+    term.line(Text::toned(Tone::Bad, &format!("{why}: exit {}", exit.code())));
+    exit
 }
 
 /// The command line as the user would repeat it.
@@ -304,28 +308,61 @@ pub fn invocation() -> String {
 mod tests {
     use super::*;
     use crate::lines::{Comparison, Summary};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A stream that can be looked at afterwards.
+    #[derive(Clone, Default)]
+    struct Kept(Rc<RefCell<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
 
     #[test]
     fn the_gravest_exit_wins() {
-        let mut term = Term::captured(Box::new(Vec::new()), Box::new(Vec::new()));
         let slower =
             Comparison { verdict: "slower".into(), change: Some(0.2), ..Comparison::default() };
         let mut ended = Ended {
             summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
             comparisons: vec![slower],
             trouble: Some(Failure::new(Exit::Store, "no store")),
+            trouble_is_told: false,
             page: None,
         };
-        let mut exit = |ended: &Ended, policy| exit_of(ended, policy, true, &mut term);
-        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Store);
+        let exit = |ended: &Ended, policy| {
+            let out = Kept::default();
+            let mut term = Term::captured(Box::new(out.clone()), Box::new(Vec::new()));
+            let exit = exit_of(ended, policy, true, &mut term);
+            let said = String::from_utf8(out.0.borrow().clone()).unwrap();
+            let last = said.lines().last().unwrap_or_default().to_owned();
+            (exit, last)
+        };
+        let told = |exit: Exit, why: &str| (exit, format!("{why}: exit {}", exit.code()));
+        use GatePolicy::{Closed, Report, Slower};
+        assert_eq!(exit(&ended, Slower), told(Exit::Store, "results are not stored"));
         ended.trouble = None;
-        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::BenchmarkFailed);
+        let both = "1 failed; gate: 1 slower";
+        assert_eq!(exit(&ended, Slower), told(Exit::BenchmarkFailed, both));
+        assert_eq!(exit(&ended, Report), told(Exit::BenchmarkFailed, "1 failed"));
         ended.summary.failed = 0;
-        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Slower);
-        assert_eq!(exit(&ended, GatePolicy::Report), Exit::NoVerdict);
+        assert_eq!(exit(&ended, Slower), told(Exit::Slower, "gate: 1 slower"));
+        let verdict = "require-verdict: 1 inconclusive";
+        assert_eq!(exit(&ended, Report), told(Exit::NoVerdict, verdict));
+        ended.comparisons.clear();
+        ended.summary.unmatched = 2;
+        let closed = "gate: 1 inconclusive, 2 on one side only";
+        assert_eq!(exit(&ended, Closed), told(Exit::NoVerdict, closed));
         ended.summary.inconclusive = 0;
-        assert_eq!(exit(&ended, GatePolicy::Report), Exit::Done);
+        assert_eq!(exit(&ended, Report), (Exit::Done, String::new()));
         ended.summary.interrupted = true;
-        assert_eq!(exit(&ended, GatePolicy::Slower), Exit::Interrupted);
+        assert_eq!(exit(&ended, Slower), (Exit::Interrupted, String::new()));
     }
 }

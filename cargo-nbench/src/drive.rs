@@ -143,14 +143,14 @@ impl Trial {
         }
     }
 
-    /// Launch counts after which this trial may stop, first and last.
-    fn span(&self) -> (usize, usize) {
+    /// Launch counts after which this trial may stop, ascending; of a measurement three of them.
+    fn ends(&self) -> Vec<usize> {
         match self {
-            Trial::Measure(trial) => (trial.plan().min_launches, trial.plan().max_launches),
-            Trial::Compare(trial) => {
-                let looks = trial.looks();
-                (looks.at.first().copied().unwrap_or(6), looks.last())
+            Trial::Measure(trial) => {
+                let (first, last) = (trial.plan().min_launches, trial.plan().max_launches);
+                vec![first, first.midpoint(last), last]
             }
+            Trial::Compare(trial) => trial.looks().at.clone(),
         }
     }
 
@@ -282,6 +282,8 @@ fn uses_threads(unit: &Unit) -> bool {
     told || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
 }
 
+/// Launches that are expected in all. An open trial counts as if it ended at each of its looks with even
+/// odds, so that the number moves little at a look, and not from the first look's to the last one's.
 fn expected_launches(lanes: &[Lane]) -> u64 {
     lanes
         .iter()
@@ -290,15 +292,30 @@ fn expected_launches(lanes: &[Lane]) -> u64 {
         .flat_map(|unit| &unit.tasks)
         .map(|task| {
             let done = task.trial.launches();
-            let (first, last) = task.trial.span();
-            task.layout.launches_before()
-                + match task.trial.decide() {
-                    Decision::Done(_) => done,
-                    Decision::More if done < first => first,
-                    Decision::More => last,
-                }
+            let own = match task.trial.decide() {
+                Decision::Done(_) => done as f64,
+                Decision::More => expected_end(&task.trial.ends(), done),
+            };
+            task.layout.launches_before() as f64 + own
         })
-        .sum::<usize>() as u64
+        .sum::<f64>()
+        .round() as u64
+}
+
+/// Where a trial is expected to end that may do so at each of `ends`, and has `done` launches.
+fn expected_end(ends: &[usize], done: usize) -> f64 {
+    let mut odds = 1.0;
+    let mut expected = 0.0;
+    let mut to_come = ends.iter().filter(|end| **end > done).peekable();
+    if to_come.peek().is_none() {
+        return done as f64 + 1.0;
+    }
+    while let Some(end) = to_come.next() {
+        let here = if to_come.peek().is_none() { odds } else { odds / 2.0 };
+        expected += here * *end as f64;
+        odds -= here;
+    }
+    expected
 }
 
 impl Unit {

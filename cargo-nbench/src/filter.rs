@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn filters_are_substrings_patterns_or_exact() {
-        let table: [(&[&str], &[&str], bool, &str, bool); 14] = [
+        type Case<'t> = (&'t [&'t str], &'t [&'t str], bool, &'t str, bool);
+        let table: [Case<'_>; 14] = [
             (&[], &[], false, "anything", true),
             (&["PARSE"], &[], false, "json/parse/1", true),
             (&["json/*/?"], &[], false, "json/parse/1", true),

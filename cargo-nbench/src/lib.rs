@@ -7,6 +7,7 @@
 
 pub mod args;
 pub mod bridge;
+mod busy;
 pub mod cache;
 mod capture;
 pub mod cargo;
@@ -68,6 +69,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Err(error) => return show_usage(term, &error),
     };
     term.configure(cli.format, cli.color, cli.quiet);
+    term.set_verbose(cli.verbose);
     interrupt::install();
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(term, args),

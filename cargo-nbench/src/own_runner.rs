@@ -61,7 +61,7 @@ pub fn build(
             return Ok(targets.iter().map(failed).collect());
         }
     };
-    term.start_waiting("building with the real criterion");
+    term.start_building("building with the real criterion");
     let built = build_each(
         &workspace,
         targets,
@@ -75,7 +75,7 @@ pub fn build(
         },
         &interrupt::requested,
     );
-    term.end_progress();
+    term.end_building(built.is_ok());
     let mut built = built?;
     for target in &mut built {
         if let BuiltTarget::Failed(target) = target {

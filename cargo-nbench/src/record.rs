@@ -7,7 +7,9 @@ use nbench::Throughput;
 use nbench_engine::calibrate::Implausible;
 use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, Verdict};
+use nbench_engine::{
+    Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, StopReason, Verdict,
+};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
 };
@@ -191,6 +193,8 @@ pub fn comparison_line(
             Some(p) => notes.push(format!(
                 "by itself it would be called, beside all comparisons of this run it is not (adjusted p = {p:.2}); `--filter` asks about it alone"
             )),
+            // Who interrupted it knows why there is no verdict.
+            None if trial.decide() == Decision::Done(StopReason::Interrupted) => {}
             None => notes.extend(advice(&judgement, trial)),
         }
     }

@@ -1,6 +1,10 @@
 //! Result lines for people: cards, comparisons, summaries. It turns [`crate::lines`] into text and
 //! hands it to the terminal; it neither measures nor stores.
 
+mod brief;
+
+pub use brief::Brief;
+
 use nbench_templates::number::{duration, percent};
 
 use crate::lines::{
@@ -120,16 +124,19 @@ fn rate(amount: f64, unit: &str, nanos: f64) -> String {
 /// Where the lines below a verdict begin.
 const INDENT: usize = 13;
 
-fn comparison(c: &Comparison) -> Text {
-    let tone = match c.verdict.as_str() {
+fn tone_of(verdict: &str) -> Tone {
+    match verdict {
         "slower" => Tone::Bad,
         "faster" => Tone::Good,
         "inconclusive" => Tone::Doubt,
         _ => Tone::Plain,
-    };
+    }
+}
+
+fn comparison(c: &Comparison) -> Text {
     let mut title = heading(&c.package, &c.target, &c.benchmark);
     title.push_str(&format!("  ({} against {})", c.contender.rev, c.reference.rev));
-    let mut text = Text::toned(tone, &format!("{:<12}", c.verdict));
+    let mut text = Text::toned(tone_of(&c.verdict), &format!("{:<12}", c.verdict));
     text.say(" ").add(Tone::Strong, &title);
     if c.verdict == "identical" {
         text.line(INDENT).say("the same code on both sides, not measured");
@@ -202,14 +209,18 @@ fn strip(c: &Comparison) -> Option<String> {
     if c.launch_changes.len() < 2 {
         return None;
     }
+    // Five times slower lies as far from zero as five times faster: the axis is one of ratios, whose
+    // ends are changes that can be.
+    let log = |x: f64| x.max(-0.999_999).ln_1p();
     let reach = c
         .launch_changes
         .iter()
         .chain([&low, &high, &c.threshold])
-        .fold(0.0f64, |reach, x| reach.max(x.abs()))
-        .max(1e-6);
+        .map(|x| log(*x).abs())
+        .filter(|x| x.is_finite())
+        .fold(1e-6f64, f64::max);
     let cell = |x: f64| {
-        let place = (x / reach + 1.0) / 2.0 * (CELLS - 1) as f64;
+        let place = (log(x) / reach + 1.0) / 2.0 * (CELLS - 1) as f64;
         (place.round().max(0.0) as usize).min(CELLS - 1)
     };
     let mut counts = [0usize; CELLS];
@@ -233,7 +244,7 @@ fn strip(c: &Comparison) -> Option<String> {
         }
     }
     let bars: String = cells.into_iter().collect();
-    Some(format!("{} {bars} {}", percent(-reach), percent(reach)))
+    Some(format!("{} {bars} {}", percent((-reach).exp_m1()), percent(reach.exp_m1())))
 }
 
 fn failure(f: &FailureLine) -> Text {
@@ -333,9 +344,18 @@ mod tests {
             launch_changes: vec![0.02, 0.02, 0.02, 0.04, -0.04],
             ..Comparison::default()
         };
-        let expected = "-4.0 % ▃···················|····[····█····]····▃ +4.0 %";
+        let expected = "-4.0 % ▃···················|····[····█···]····▃· +4.2 %";
         assert_eq!(strip(&c).unwrap(), expected);
-        assert_eq!(strip(&Comparison { low: None, ..c }), None);
+        assert_eq!(strip(&Comparison { low: None, ..c.clone() }), None);
+        // No time shrinks by more than all of it, however much longer another one gets.
+        for (high, ends) in [(4.13, ["-80.5 % ", " +413 %"]), (0.1, ["-9.1 % ", " +10.0 %"])] {
+            let launch_changes = vec![high, 0.0, 0.02];
+            let c = Comparison { high: Some(high), launch_changes, ..c.clone() };
+            let shown = strip(&c).unwrap();
+            assert!(shown.starts_with(ends[0]) && shown.ends_with(ends[1]), "{shown}");
+        }
+        let gone = Comparison { low: Some(-1.0), launch_changes: vec![-1.0, -1.0], ..c };
+        assert!(strip(&gone).unwrap().starts_with("-100"), "{:?}", strip(&gone));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::page::Page;
 use crate::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
 };
-use crate::report;
+use crate::report::{self, Brief};
 use crate::revision::Revision;
 use crate::term::Term;
 
@@ -37,6 +37,8 @@ pub struct Ended {
     pub comparisons: Vec<Comparison>,
     /// The first trouble with the store.
     pub trouble: Option<Failure>,
+    /// Whether that was told when the run began.
+    pub trouble_is_told: bool,
     /// The page, where one was asked for.
     pub page: Option<Page>,
 }
@@ -58,6 +60,9 @@ pub struct Session<'t> {
     pub page: Option<Page>,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
+    /// What the end repeats.
+    brief: Brief,
+    trouble_is_told: bool,
     comparisons: Vec<Comparison>,
     /// Whether contenders are compared with each other too.
     pub all_pairs: bool,
@@ -73,9 +78,11 @@ pub struct Session<'t> {
 impl<'t> Session<'t> {
     /// A session that has said nothing yet.
     pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
-        let session = Session {
+        let mut session = Session {
             term,
             recorder,
+            brief: Brief::new(sides.revisions.len()),
+            trouble_is_told: false,
             sides,
             summary: Summary::default(),
             page: None,
@@ -90,13 +97,20 @@ impl<'t> Session<'t> {
         if let Some(warning) = session.recorder.warning() {
             session.term.warn(&warning);
         }
+        if let Some(trouble) = session.recorder.trouble().cloned() {
+            if let Some(hint) = &trouble.hint {
+                session.term.hint(hint);
+            }
+            session.trouble_is_told = true;
+        }
         session
     }
 
     /// Prints and counts a line; lines without a table are kept for the store.
     pub fn say(&mut self, line: Line) {
-        report::print(self.term, &line);
+        self.brief.say(self.term, &line);
         self.summary.count(&line);
+        self.term.tell_progress(&so_far(&self.summary));
         if let Some(page) = &mut self.page {
             page.hear(&line);
         }
@@ -229,6 +243,7 @@ impl<'t> Session<'t> {
         } else {
             nbench_store::RunState::Finished
         });
+        self.brief.end(self.term);
         report::print(self.term, &line);
         if let Some(page) = &mut self.page {
             page.hear(&line);
@@ -237,6 +252,7 @@ impl<'t> Session<'t> {
             summary: self.summary,
             comparisons: self.comparisons,
             trouble: self.recorder.trouble().cloned(),
+            trouble_is_told: self.trouble_is_told,
             page: self.page,
         }
     }
@@ -282,7 +298,7 @@ impl<'t> Session<'t> {
                 task.layout.annotate(&mut line, second);
                 self.annotate(&mut line, task, (first, second));
                 // Neither counted nor gated: the summary is about the reference.
-                report::print(self.term, &Line::Comparison(Box::new(line)));
+                self.brief.say(self.term, &Line::Comparison(Box::new(line)));
             }
         }
     }
@@ -395,6 +411,14 @@ impl<'t> Session<'t> {
             self.say(Line::Measurement(line));
         }
     }
+}
+
+/// What a run found so far, as far as somebody who waits wants to know.
+fn so_far(summary: &Summary) -> String {
+    let counts =
+        [(summary.failed, "failed"), (summary.slower, "slower"), (summary.faster, "faster")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the subjects of a task are cases of one side.

@@ -168,6 +168,8 @@ pub fn build_sides(
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
+        let builds = distinct.iter().max().map_or(1, |last| last + 1);
+        term.number_build(built.len() + 1, builds);
         let mut done = if wish.overlay {
             let (newest, newest_options) =
                 main.as_ref().map_or((&workspace, &options), |(w, o)| (w, o));

@@ -2,12 +2,16 @@
 //! said through it. Nothing leaves it that acts on a terminal but what it puts there itself: words come
 //! as [`Text`], and what is passed on is cleared by `text`.
 
+mod progress;
+
 use std::io::{IsTerminal, Write};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use crate::text::{Text, Tone};
 use crate::text::{passed, plain_json, shown};
+use progress::{Progress, time};
 
 /// What the results on standard output look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -40,7 +44,14 @@ pub struct Term {
     err_is_terminal: bool,
     format: Format,
     quiet: bool,
+    verbose: bool,
     bar: Option<ProgressBar>,
+    /// What is going on and since when.
+    progress: Option<(Progress, Instant)>,
+    /// When the build began that is told of in a log.
+    building: Option<Instant>,
+    /// Which of how many builds is next, where there are several.
+    next_build: Option<(usize, usize)>,
     /// What `CARGO_TERM_COLOR` says of colours of cargo and compilers, unless `--color` says it.
     compilers: Option<bool>,
 }
@@ -64,7 +75,11 @@ impl Term {
             err: Box::new(std::io::stderr()),
             format: Format::Human,
             quiet: false,
+            verbose: false,
             bar: None,
+            progress: None,
+            building: None,
+            next_build: None,
             compilers: match std::env::var("CARGO_TERM_COLOR").as_deref() {
                 Ok("always") => Some(true),
                 Ok("never") => Some(false),
@@ -83,7 +98,11 @@ impl Term {
             err_is_terminal: false,
             format: Format::Human,
             quiet: false,
+            verbose: false,
             bar: None,
+            progress: None,
+            building: None,
+            next_build: None,
             compilers: None,
         }
     }
@@ -100,6 +119,16 @@ impl Term {
             Colour::Always => (self.out_colour, self.err_colour) = (true, true),
             Colour::Never => (self.out_colour, self.err_colour) = (false, false),
         }
+    }
+
+    /// Whether all that is known of a result is printed.
+    pub fn set_verbose(&mut self, verbose: bool) {
+        self.verbose = verbose;
+    }
+
+    /// Whether all that is known of a result is printed.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
     }
 
     /// Whether the words of cargo and compilers are shown in colour.
@@ -176,8 +205,13 @@ impl Term {
     pub fn error(&mut self, error: &str, hint: Option<&str>) {
         self.labelled(Tone::Bad, "error:", error);
         if let Some(hint) = hint {
-            self.labelled(Tone::Strong, "hint:", hint);
+            self.hint(hint);
         }
+    }
+
+    /// What helps with a warning.
+    pub fn hint(&mut self, hint: &str) {
+        self.labelled(Tone::Strong, "hint:", hint);
     }
 
     fn labelled(&mut self, tone: Tone, label: &str, words: &str) {
@@ -188,24 +222,24 @@ impl Term {
         });
     }
 
-    /// Shows a bar of `steps` steps on a terminal.
-    pub fn start_progress(&mut self, steps: u64, what: &str) {
+    /// Shows how far something is: on a terminal all the time, in a log now and then.
+    pub fn start_progress(&mut self, what: &str) {
         self.end_progress();
-        if self.quiet || !self.err_is_terminal {
+        if self.quiet {
             return;
         }
-        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
-        let style = ProgressStyle::with_template(
-            "{prefix} [{bar:24}] {pos}/{len} launches, {elapsed} elapsed, about {eta} left  {msg}",
-        );
-        if let Ok(style) = style {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.set_prefix(shown(what).into_owned());
-        self.bar = Some(bar);
+        self.progress = Some((Progress::new(what), Instant::now()));
+        self.bar = self.err_is_terminal.then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        self.show_progress();
     }
 
-    /// Shows that something of unknown length is going on.
+    /// Shows that something of unknown length is going on, on a terminal.
     pub fn start_waiting(&mut self, what: &str) {
         self.end_progress();
         if self.quiet || !self.err_is_terminal {
@@ -220,9 +254,37 @@ impl Term {
         self.bar = Some(bar);
     }
 
-    /// Moves the bar on.
+    /// Says which of how many builds comes next.
+    pub fn number_build(&mut self, number: usize, of: usize) {
+        self.next_build = Some((number, of)).filter(|(_, of)| *of > 1);
+    }
+
+    /// Shows that something is built, in a log too: it may take minutes.
+    pub fn start_building(&mut self, what: &str) {
+        let number = self.next_build.take();
+        let number = number.map_or(String::new(), |(number, of)| format!(" ({number} of {of})"));
+        let what = format!("{what}{number}");
+        self.start_waiting(&what);
+        if !self.err_is_terminal {
+            self.note(&what);
+            self.building = Some(Instant::now());
+        }
+    }
+
+    /// Ends what [`Term::start_building`] began, and says in a log how long it took.
+    pub fn end_building(&mut self, built: bool) {
+        self.end_progress();
+        if let Some(began) = self.building.take().filter(|_| built) {
+            self.note(&format!("built in {}", time(began.elapsed())));
+        }
+    }
+
+    /// Moves the display on.
     pub fn advance(&mut self, steps: u64, now: &str) {
-        if let Some(bar) = &self.bar {
+        if let Some((progress, _)) = &mut self.progress {
+            progress.advance(steps, now);
+            self.show_progress();
+        } else if let Some(bar) = &self.bar {
             bar.inc(steps);
             bar.set_message(shown(now).into_owned());
         }
@@ -230,13 +292,33 @@ impl Term {
 
     /// Corrects the number of steps that are expected.
     pub fn expect_steps(&mut self, steps: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_length(steps);
+        if let Some((progress, began)) = &mut self.progress {
+            progress.expect(steps, began.elapsed());
+            self.show_progress();
         }
     }
 
-    /// Takes the bar away.
+    /// Says beside the steps what came of them so far.
+    pub fn tell_progress(&mut self, word: &str) {
+        if let Some((progress, _)) = &mut self.progress {
+            progress.tell(word);
+        }
+    }
+
+    fn show_progress(&mut self) {
+        let Some((progress, began)) = &mut self.progress else { return };
+        let elapsed = began.elapsed();
+        if let Some(bar) = &self.bar {
+            bar.set_message(shown(&progress.line(elapsed)).into_owned());
+            bar.tick();
+        } else if let Some(line) = progress.beat(elapsed) {
+            self.note(&line);
+        }
+    }
+
+    /// Takes the display away.
     pub fn end_progress(&mut self) {
+        self.progress = None;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }

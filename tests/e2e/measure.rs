@@ -55,6 +55,8 @@ fn run_measures_every_kind_of_benchmark_and_stores_it() {
 fn run_prints_a_card_for_each_selected_benchmark() {
     let fixture = Fixture::new();
     let output = fixture.nbench(&["run", "--preset", "quick", "spin"]).exits(0);
+    assert!(output.stdout.contains("spin") && !output.stdout.contains("launches"));
+    let output = fixture.nbench(&["run", "--preset", "quick", "spin", "-v"]).exits(0);
     assert!(output.stdout.contains("spin") && output.stdout.contains("launches"));
     assert!(!output.stdout.contains("table"), "{}", output.stdout);
     let none = fixture.nbench(&["run", "no_such_benchmark"]).exits(5).complains(&["hint:"]);

@@ -67,6 +67,9 @@ fn a_store_of_a_newer_version_is_kept_and_results_are_still_printed() {
     drop(store);
     let output = fixture.nbench(&with(&RUN, &["spin"])).exits(9).complains(&["store", "hint:"]);
     assert_eq!(output.named("measurement"), ["spin"]);
+    let reasons = output.stderr.matches("9999").count();
+    assert_eq!(reasons, 1, "once: {}", output.stderr);
+    assert!(output.stderr.ends_with("results are not stored: exit 9\n"), "{}", output.stderr);
     assert_eq!(fixture.number("PRAGMA user_version"), 9999);
     assert_eq!(fixture.number("SELECT count(*) FROM run"), 1, "nothing was written to it");
 }

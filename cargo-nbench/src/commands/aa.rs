@@ -150,6 +150,9 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for remark in repository.remarks() {
         term.warn(&remark);
     }
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
     let wish = Wish {
         repository: &repository,
@@ -194,7 +197,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
 
     let mut collector =
         Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
-    collector.term.start_progress(0, "comparing with itself");
+    collector.term.start_progress("comparing with itself");
     for repeat in 0..args.repeats {
         // Every repeat draws its own orders, start orders and environments.
         let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));

@@ -79,6 +79,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
 
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let options = build_options(&args.build);
     let wish = Wish {
         repository: &repository,
@@ -215,7 +218,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    session.term.start_progress(0, "comparing");
+    session.term.start_progress("comparing");
     let driven = drive(
         &starter,
         &mut lanes,
@@ -232,7 +235,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     explain_failures(&mut session, &built);
     let mut ended = session.end(interrupt::requested());
-    if let Some(trouble) = &ended.trouble {
+    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
     let page = ended.page.take().zip(args.html.as_ref());

@@ -30,6 +30,9 @@ use crate::term::Term;
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    if let Some(busy) = crate::busy::warning() {
+        term.warn(&busy);
+    }
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
     let mut flags = flag_layer(&args.plan);
@@ -124,7 +127,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         session.abandon();
         return Err(failure);
     }
-    session.term.start_progress(0, "measuring");
+    session.term.start_progress("measuring");
     let driven = drive(
         &starter,
         &mut lanes,
@@ -136,7 +139,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let ended = session.end(interrupt::requested());
-    if let Some(trouble) = &ended.trouble {
+    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
     }
     Ok(exit_of(&ended, GatePolicy::Report, false, term))

@@ -24,7 +24,7 @@ pub(super) fn fit_budget(
         } else {
             rounds += spent;
         }
-        first = first.max(task.trial.span().0);
+        first = first.max(task.trial.ends().first().copied().unwrap_or(FEWEST));
     }
     // A process start with its hello takes about 20 ms per side.
     let starts =

@@ -114,3 +114,16 @@ fn without_the_control_each_verdict_stands_for_itself() {
     let told = play(lane(20, &Plan { control_discovery: false, ..Plan::default() }));
     assert!(told.contains(&("changed".to_owned(), Verdict::Slower, 10)));
 }
+
+#[test]
+fn the_number_of_launches_that_is_expected_moves_little_at_a_look() {
+    let looks = [10, 16, 24];
+    assert_eq!(expected_end(&looks, 0), 15.0);
+    assert_eq!(expected_end(&looks, 9), 15.0);
+    assert_eq!(expected_end(&looks, 10), 20.0);
+    assert_eq!(expected_end(&looks, 16), 24.0);
+    // Of many trials half end at a look: what is expected of all stays where it was.
+    assert_eq!((10.0 + expected_end(&looks, 10)) / 2.0, expected_end(&looks, 9));
+    assert_eq!(expected_end(&looks, 24), 25.0, "it goes on although no look is left");
+    assert_eq!(expected_end(&[6], 0), 6.0);
+}

@@ -27,18 +27,17 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
             None => format!("this clone is shallow; run `git fetch --unshallow --tags {remote}`"),
         });
     }
-    let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':', '.']).unwrap_or(spec.len()));
+    let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':']).unwrap_or(spec.len()));
     let names = names(repository);
     let named = names.iter().any(|name| name == base) || base == "HEAD";
     if named && generations(spec).is_some() {
         return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
     }
-    let meant = nearest(spec, names.iter().map(String::as_str)).map(str::to_owned).or_else(|| {
-        let near = nearest(base, names.iter().map(String::as_str).chain(["HEAD"]))?;
-        (near != base).then(|| format!("{near}{behind}"))
-    });
-    if let Some(name) = meant {
-        return failure.hint(format!("did you mean `{name}`?"));
+    let known = names.iter().map(String::as_str).chain(["HEAD"]);
+    if let Some(name) = nearest(base, known)
+        && name != base
+    {
+        return failure.hint(format!("did you mean `{name}{behind}`?"));
     }
     failure.hint(otherwise(spec, remote.as_deref()))
 }

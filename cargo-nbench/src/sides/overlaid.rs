@@ -125,7 +125,7 @@ fn one(
             }
         }
     }
-    term.start_waiting(&format!("building today's benchmarks against {}", request.label));
+    term.start_building(&format!("building today's benchmarks against {}", request.label));
     let built = build_each(
         &workspace,
         &targets,
@@ -139,7 +139,7 @@ fn one(
         },
         &interrupt::requested,
     );
-    term.end_progress();
+    term.end_building(built.is_ok());
     for target in built? {
         match target {
             BuiltTarget::Ready(executable) => {

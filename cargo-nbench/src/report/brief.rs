@@ -1,0 +1,237 @@
+//! A run in few lines: one for each benchmark as it ends, and at the end the names of what changed or
+//! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
+//! with `--verbose`. It counts nothing that a summary counts.
+
+use nbench_templates::number::{duration, percent};
+
+use super::{INDENT, heading, number, rate, tone_of};
+use crate::lines::{Comparison, Context, FailureLine, Line, Measurement};
+use crate::term::{Term, Text, Tone};
+
+/// Most names at the end: with totals, gate and errors they fit a screen of thirty lines.
+const NAMES: usize = 20;
+/// Names that failures and gains get at least where there are that many.
+const FAIR: usize = 5;
+/// Up to this many results all stand above the totals on one screen anyway.
+const FEW: usize = 5;
+/// Longest name and error at the end, in characters, so that neither takes several lines.
+const LONGEST_NAME: usize = 60;
+const LONGEST_ERROR: usize = 80;
+/// Most notes that are told at the end because they stand for several benchmarks.
+const NOTES: usize = 3;
+
+/// What a run said so far, as far as its end repeats it.
+#[derive(Debug, Default)]
+pub struct Brief {
+    /// Whether a result has to name the revisions that it is about.
+    several: bool,
+    results: usize,
+    changed: Vec<Named>,
+    failed: Vec<(String, String)>,
+    /// Notes on calls and how many had them.
+    notes: Vec<(String, usize)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Named {
+    name: String,
+    verdict: String,
+    change: f64,
+}
+
+impl Brief {
+    /// A run of `sides` revisions. Only with two of them it goes without saying what is compared.
+    pub fn new(sides: usize) -> Brief {
+        Brief { several: sides != 2, ..Brief::default() }
+    }
+
+    /// Prints a line, and keeps what the end repeats.
+    pub fn say(&mut self, term: &mut Term, line: &Line) {
+        match line {
+            Line::Comparison(c) => self.keep(c),
+            Line::Failure(f) => {
+                self.results += 1;
+                self.failed.push(failed(f));
+            }
+            Line::Measurement(_) => self.results += 1,
+            _ => {}
+        }
+        if term.is_verbose() {
+            return super::print(term, line);
+        }
+        match line {
+            Line::Context(c) => {
+                super::for_machines(term, line);
+                term.note(&context(c));
+            }
+            Line::Comparison(c) => {
+                super::for_machines(term, line);
+                let text = self.comparison(c);
+                term.line(text);
+            }
+            Line::Measurement(m) => {
+                super::for_machines(term, line);
+                term.line(measurement(m));
+            }
+            _ => super::print(term, line),
+        }
+    }
+
+    fn keep(&mut self, c: &Comparison) {
+        self.results += 1;
+        if let ("slower" | "faster", Some(change)) = (c.verdict.as_str(), c.change) {
+            self.changed.push(Named { name: self.name(c), verdict: c.verdict.clone(), change });
+        }
+    }
+
+    fn name(&self, c: &Comparison) -> String {
+        let name = heading(&c.package, &c.target, &c.benchmark);
+        if self.several {
+            format!("{name}  ({} against {})", c.contender.rev, c.reference.rev)
+        } else {
+            name
+        }
+    }
+
+    fn comparison(&mut self, c: &Comparison) -> Text {
+        let mut text = Text::toned(tone_of(&c.verdict), &format!("{:<12}", c.verdict));
+        text.say(" ").add(Tone::Strong, &self.name(c));
+        if c.verdict == "identical" {
+            return text;
+        }
+        text.say(&format!("  {}", c.change.map_or("no change known".to_owned(), percent)));
+        if let (Some(low), Some(high)) = (c.low, c.high) {
+            text.say(&format!("  [{} .. {}]", percent(low), percent(high)));
+        }
+        if let (Some(reference), Some(contender)) = (c.reference_ns, c.contender_ns) {
+            text.say(&format!("  {} -> {}", duration(reference), duration(contender)));
+        }
+        let counted = c.own.iter().filter(|own| own.reference != own.contender);
+        for own in counted.take(2) {
+            let (before, after) = (number(own.reference), number(own.contender));
+            text.say(&format!("  {} {before} -> {after}", own.name));
+        }
+        // A doubt about a call is no detail; advice on how to get one is.
+        if matches!(c.verdict.as_str(), "slower" | "faster") {
+            for note in &c.notes {
+                match self.notes.iter_mut().find(|(known, _)| known == note) {
+                    Some((_, count)) => *count += 1,
+                    None => {
+                        text.line(INDENT).add(Tone::Doubt, &format!("note: {note}"));
+                        self.notes.push((note.clone(), 1));
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    /// Names at the end what is slower, faster and failed, the worst first; nothing where so little was
+    /// said that it still stands there.
+    pub fn end(mut self, term: &mut Term) {
+        if self.results <= FEW {
+            return;
+        }
+        for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
+            let note = cut(note, 2 * LONGEST_NAME);
+            term.line(Text::toned(Tone::Doubt, &format!("note on {count} of these: {note}")));
+        }
+        self.changed.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
+        let of = |verdict: &str| -> Vec<&Named> {
+            self.changed.iter().filter(|named| named.verdict == verdict).collect()
+        };
+        let (slower, faster) = (of("slower"), of("faster"));
+        let [slow, fail, fast] = shares([slower.len(), self.failed.len(), faster.len()]);
+        for (named, shown) in [(&slower, slow), (&faster, fast)] {
+            for one in named.iter().take(shown) {
+                let mut text = Text::toned(tone_of(&one.verdict), &format!("{:<12}", one.verdict));
+                text.say(&format!(" {:>8}  {}", percent(one.change), cut(&one.name, LONGEST_NAME)));
+                term.line(text);
+            }
+            if let [.., least] = named.get(shown..).unwrap_or_default() {
+                let count = named.len() - shown;
+                let change = percent(least.change);
+                let tone = tone_of(&least.verdict);
+                let mut text = Text::toned(tone, &format!("{:<12}", least.verdict));
+                text.say(&format!(" .. and {count} more, down to {change}, in the lines above"));
+                term.line(text);
+            }
+        }
+        for (name, error) in self.failed.iter().take(fail) {
+            let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
+            text.say(&format!(" {}: {}", cut(name, LONGEST_NAME), cut(error, LONGEST_ERROR)));
+            term.line(text);
+        }
+        if self.failed.len() > fail {
+            let count = self.failed.len() - fail;
+            let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
+            text.say(&format!(" .. and {count} more, in the lines above"));
+            term.line(text);
+        }
+    }
+}
+
+/// How many names each of slower, failed and faster gets at the end, in this order of importance.
+fn shares(wanted: [usize; 3]) -> [usize; 3] {
+    let mut shares = wanted.map(|count| count.min(FAIR));
+    let mut left = NAMES - shares.iter().sum::<usize>();
+    for (share, count) in shares.iter_mut().zip(wanted) {
+        let more = left.min(count - *share);
+        *share += more;
+        left -= more;
+    }
+    shares
+}
+
+fn failed(f: &FailureLine) -> (String, String) {
+    let what = f.benchmark.as_deref().unwrap_or("(whole target)");
+    let side = f.side.as_ref().map_or(String::new(), |side| format!(" at {side}"));
+    let error = f.error.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    (format!("{}{side}", heading(&f.package, &f.target, what)), error.trim().to_owned())
+}
+
+fn measurement(m: &Measurement) -> Text {
+    let mut text = Text::toned(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
+    text.say(&format!("  {}", duration(m.estimate)));
+    match (m.low, m.high) {
+        (Some(low), Some(high)) => {
+            text.say(&format!("  [{} .. {}]", duration(low), duration(high)));
+        }
+        _ => {
+            text.say(&format!("  no interval with {} launches", m.launches));
+        }
+    }
+    if let Some(work) = &m.throughput {
+        text.say(&format!("  {}", rate(work.amount, &work.unit, m.estimate)));
+    }
+    for own in m.own.iter().take(2) {
+        text.say(&format!("  {} {} {}", own.name, number(own.value), own.unit));
+    }
+    text
+}
+
+/// Host and compiler in a line that fits a terminal; the rest is in JSON, pages and `--verbose`.
+fn context(c: &Context) -> String {
+    let first = |text: &str, parts: usize| {
+        let parts: Vec<&str> = text.split(", ").take(parts).collect();
+        cut(&parts.join(", "), 44)
+    };
+    let compiler = first(&c.toolchain_summary, 1);
+    let compiler = compiler.split(" (").next().unwrap_or_default().to_owned();
+    let parts = [first(&c.host_summary, 2), compiler, c.preset.clone()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" \u{b7} ")
+}
+
+/// A text of at most `longest` characters; what is cut is marked.
+fn cut(text: &str, longest: usize) -> String {
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(longest.saturating_sub(2)).collect();
+    format!("{}..", kept.trim_end())
+}
+
+#[cfg(test)]
+mod readme;
+#[cfg(test)]
+mod tests;
