@@ -89,8 +89,7 @@ fn identity(arguments: &[OsString], directories: &[PathBuf], package: &str) -> S
         } else {
             forget(&text)
         };
-        // A path of its own that names no extern crate is the directory for output.
-        if !(before.is_some_and(|name| name == "--out-dir")) {
+        if before.is_none_or(|name| name != "--out-dir") {
             identity.push('\n');
             identity.push_str(&kept);
         }

@@ -94,7 +94,7 @@ impl Trees<'_> {
                 return Some(format!(
                     "`{shown}` is in your tree but in no checkout, since git ignores it: commit it, \
                      or give it to every side with `share = [{:?}]` in nbench.toml",
-                    self.from_workspace(part).display().to_string()
+                    self.seen_from_workspace(part).display().to_string()
                 ));
             }
         }
@@ -154,7 +154,7 @@ impl Trees<'_> {
         let named: Vec<String> = ignored
             .iter()
             .take(NAMED)
-            .map(|path| format!("`{}`", self.from_workspace(path).display()))
+            .map(|path| format!("`{}`", self.seen_from_workspace(path).display()))
             .collect();
         Some(format!(
             "a checkout has only what git tracks, and git ignores {}{more} in your tree: if it reads \
@@ -164,7 +164,7 @@ impl Trees<'_> {
     }
 
     /// A path in the repository as `share` wants it.
-    fn from_workspace(&self, path: &Path) -> PathBuf {
+    fn seen_from_workspace(&self, path: &Path) -> PathBuf {
         if let Ok(inside) = path.strip_prefix(self.workspace) {
             return inside.components().collect();
         }
