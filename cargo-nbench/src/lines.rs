@@ -1,6 +1,7 @@
 //! The lines of `--format json`: their field names are public and only grow. The same types are read
 //! back by `comment --from` and filled from the store, so that every output tells the same story.
 
+use nbench_templates::number::{change, count};
 use serde::{Deserialize, Serialize};
 
 /// One line. The field `type` tells which; readers ignore types and fields they do not know.
@@ -174,9 +175,25 @@ pub struct OwnChangeLine {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
+    /// `contender - reference`, where one side counts nothing and there is no ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
     /// Why there is no change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
+}
+
+impl OwnChangeLine {
+    /// What is said where there is no change as a fraction: the difference, else why there is none.
+    pub fn told_without_ratio(&self) -> String {
+        match self.difference {
+            Some(difference) => {
+                let sign = if difference < 0.0 { "" } else { "+" };
+                format!("{sign}{} {} an operation", count(difference), self.unit)
+            }
+            None => self.unavailable.clone().unwrap_or_default(),
+        }
+    }
 }
 
 /// Work per operation.
@@ -367,7 +384,7 @@ pub struct Summary {
     pub seconds: f64,
 }
 
-/// A geometric mean over benchmarks, as a change.
+/// A geometric mean over benchmarks, as a change. It is computed once, where a comparison ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct GeometricMeanLine {
@@ -383,6 +400,22 @@ pub struct GeometricMeanLine {
     pub benchmarks: usize,
     /// Launches that all of them have.
     pub launches: usize,
+}
+
+impl GeometricMeanLine {
+    /// The mean in words, the same wherever people read it.
+    pub fn told(&self) -> String {
+        let interval = match self.low.zip(self.high) {
+            Some((low, high)) => format!("[{} .. {}]", change(low), change(high)),
+            None => "without an interval: fewer than 6 launches in common".to_owned(),
+        };
+        format!(
+            "geometric mean of {} benchmarks at {}: {}  {interval}",
+            self.benchmarks,
+            self.contender,
+            change(self.change)
+        )
+    }
 }
 
 impl Summary {

@@ -6,7 +6,6 @@ use std::path::Path;
 use nbench_engine::Compare;
 use nbench_engine::paired::{PairedLaunch, lead_averaged};
 use nbench_engine::stats::{hodges_lehmann, signed_rank_interval};
-use nbench_templates::number::{percent, percent_interval};
 use nbench_templates::{AxisView, ComparedView, ComparisonView, Diagnostics, LaunchView};
 
 use crate::date::utc;
@@ -101,19 +100,7 @@ fn about(context: &Context) -> Vec<String> {
 }
 
 fn together(summary: &Summary) -> Vec<String> {
-    let mean = |mean: &crate::lines::GeometricMeanLine| {
-        let interval = match mean.low.zip(mean.high) {
-            Some((low, high)) => percent_interval(low, high),
-            None => "no interval".to_owned(),
-        };
-        format!(
-            "geometric mean of {} benchmarks at {}: {} ({interval})",
-            mean.benchmarks,
-            mean.contender,
-            percent(mean.change)
-        )
-    };
-    let mut lines: Vec<String> = summary.geometric_means.iter().map(mean).collect();
+    let mut lines: Vec<String> = summary.geometric_means.iter().map(|mean| mean.told()).collect();
     if summary.interrupted {
         lines.push("interrupted: not all benchmarks were compared".to_owned());
     }
@@ -192,7 +179,7 @@ fn own_axis(own: &OwnChangeLine) -> AxisView {
         name: format!("{} ({})", own.name, own.unit),
         change: match own.change {
             Some(change) => Ok((change, own.low.zip(own.high))),
-            None => Err(own.unavailable.clone().unwrap_or_default()),
+            None => Err(own.told_without_ratio()),
         },
     }
 }
@@ -392,7 +379,7 @@ mod tests {
         assert_eq!(
             page.view.together,
             [
-                "geometric mean of 2 benchmarks at @tree: +1.2 % (no interval)",
+                "geometric mean of 2 benchmarks at @tree: +1.2 %  without an interval: fewer than 6 launches in common",
                 "interrupted: not all benchmarks were compared"
             ]
         );

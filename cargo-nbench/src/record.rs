@@ -165,6 +165,7 @@ pub fn comparison_line(
     p_adjusted: Option<f64>,
 ) -> Comparison {
     let judgement = trial.judgement(key.contender);
+    let times = times_of(trial, (0, key.contender), judgement.change);
     let d = trial.diagnostics(key.contender);
     let mut notes = Vec::new();
     if let Some(trend) = d.trend.filter(|trend| {
@@ -238,8 +239,8 @@ pub fn comparison_line(
         launches: judgement.launches,
         smallest: judgement.smallest,
         stop: stop_word(trial.decide()),
-        reference_ns: trial.typical(0),
-        contender_ns: trial.typical(key.contender),
+        reference_ns: times.map(|t| t.0),
+        contender_ns: times.map(|t| t.1),
         iters_per_sample: trial
             .calibration()
             .map(|c| vec![c.iters[0], c.iters[key.contender]])
@@ -267,9 +268,28 @@ fn own_change_line(own: OwnChange) -> OwnChangeLine {
         contender: own.contender,
         low: own.interval.map(|i| i.low),
         high: own.interval.map(|i| i.high),
+        difference: own.difference,
         unavailable: own.change.as_ref().err().cloned(),
         change: own.change.ok(),
     }
+}
+
+/// Times per operation of two subjects whose ratio is the change. The change is of pairs, which withstand
+/// what both sides met together; medians of either side by itself do not, and would contradict it. Their
+/// common level is what is kept of these.
+fn times_of(
+    trial: &Compare,
+    (reference, contender): (usize, usize),
+    change: Option<f64>,
+) -> Option<(f64, f64)> {
+    let (one, other) = trial.typical(reference).zip(trial.typical(contender))?;
+    Some(match change.map(|change| (1.0 + change).sqrt()) {
+        Some(root) if root.is_finite() && root > 0.0 && one > 0.0 && other > 0.0 => {
+            let level = (one * other).sqrt();
+            (level / root, level * root)
+        }
+        _ => (one, other),
+    })
 }
 
 /// Two contenders against each other, from the launches in which both were compared with the
@@ -283,6 +303,7 @@ pub fn between_line(
 ) -> Comparison {
     let (first, second) = subjects;
     let judgement = trial.between(first, second);
+    let times = times_of(trial, subjects, judgement.change);
     Comparison {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -300,8 +321,8 @@ pub fn between_line(
         launches: judgement.launches,
         smallest: judgement.smallest,
         stop: stop_word(trial.decide()),
-        reference_ns: trial.typical(first),
-        contender_ns: trial.typical(second),
+        reference_ns: times.map(|t| t.0),
+        contender_ns: times.map(|t| t.1),
         layout: "off".to_owned(),
         ..Comparison::default()
     }
@@ -385,4 +406,64 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         stop: result.stop.clone(),
         ..told
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nbench_engine::Plan;
+    use nbench_engine::collect::Round;
+    use nbench_engine::observe::Silent;
+
+    /// Launches whose medians say that the contender is faster and whose pairs say that it is slower.
+    fn torn() -> Compare {
+        let mut trial = Compare::new("x", 2, Plan::default());
+        for launch in 0..10 {
+            let level = if launch % 2 == 0 { 100.0 } else { 300.0 };
+            let round = |order: Vec<usize>, scale: f64| Round {
+                order,
+                per_operation: vec![
+                    level * scale,
+                    level * scale * if scale > 1.5 { 0.5 } else { 1.02 },
+                ],
+                cpu: vec![None, None],
+            };
+            let rounds = (0..20)
+                .map(|i| {
+                    round(
+                        if i % 2 == 0 { vec![0, 1] } else { vec![1, 0] },
+                        if i < 4 { 2.0 } else { 1.0 },
+                    )
+                })
+                .collect();
+            trial.accept(rounds, &mut Silent);
+        }
+        trial
+    }
+
+    #[test]
+    fn times_and_change_never_contradict_each_other() {
+        let trial = torn();
+        let change = trial.judgement(1).change.unwrap();
+        for change in [change, -0.007, 0.0, 4.0, -0.99975] {
+            let (one, other) = times_of(&trial, (0, 1), Some(change)).unwrap();
+            assert!((other / one - 1.0 - change).abs() < 1e-9, "{one} {other} {change}");
+            let level = trial.typical(0).unwrap() * trial.typical(1).unwrap();
+            assert!((one * other / level - 1.0).abs() < 1e-9);
+        }
+        let key =
+            Key { package: "p".into(), target: "t".into(), benchmark: "b".into(), contender: 1 };
+        let line = comparison_line(&key, &trial, Rev::default(), Rev::default(), None);
+        let (one, other) = line.reference_ns.zip(line.contender_ns).unwrap();
+        assert!((other / one - 1.0 - line.change.unwrap()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn times_without_a_change_are_those_that_were_seen() {
+        let trial = torn();
+        let seen = trial.typical(0).zip(trial.typical(1));
+        assert_eq!(times_of(&trial, (0, 1), None), seen);
+        assert_eq!(times_of(&trial, (0, 1), Some(-1.0)), seen);
+        assert_eq!(times_of(&trial, (0, 1), Some(f64::NAN)), seen);
+    }
 }

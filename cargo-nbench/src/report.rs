@@ -5,7 +5,7 @@ mod brief;
 
 pub use brief::Brief;
 
-use nbench_templates::number::{duration, percent};
+use nbench_templates::number::{change, count, duration, percent};
 
 use crate::lines::{
     Comparison, FailureLine, Line, Measurement, NotMeasurable, OwnChangeLine, Skipped, Summary,
@@ -53,9 +53,7 @@ fn heading(package: &str, target: &str, benchmark: &str) -> String {
 fn measurement(m: &Measurement) -> Text {
     let mut text = Text::toned(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
     let interval = match (m.low, m.high, m.confidence) {
-        (Some(low), Some(high), Some(confidence)) => {
-            format!("[{} .. {}] at {:.1} %", duration(low), duration(high), 100.0 * confidence)
-        }
+        (Some(low), Some(high), Some(_)) => format!("[{} .. {}]", duration(low), duration(high)),
         _ => format!("no interval at this confidence with {} launches", m.launches),
     };
     text.line(2).say(&format!("{}  {interval}", duration(m.estimate)));
@@ -66,10 +64,7 @@ fn measurement(m: &Measurement) -> Text {
     let taken = if m.notes.iter().any(|note| note == crate::bridge::NOTE) {
         "a block each".to_owned()
     } else {
-        format!(
-            "{} samples of {} iterations, spread {spread}, {} outliers",
-            m.samples, m.iters_per_sample, m.outliers
-        )
+        format!("{} samples of {} iterations, spread {spread}", m.samples, m.iters_per_sample)
     };
     let detail = format!(
         "{} launches, {taken}, fastest {}, stopped: {}",
@@ -78,7 +73,7 @@ fn measurement(m: &Measurement) -> Text {
         m.stop
     );
     for own in &m.own {
-        let value = number(own.value);
+        let value = count(own.value);
         text.line(2).say(&format!("{}: {value} {} an operation", own.name, own.unit));
     }
     text.line(2).add(Tone::Faint, &detail);
@@ -86,17 +81,6 @@ fn measurement(m: &Measurement) -> Text {
         text.line(2).add(Tone::Doubt, &format!("note: {note}"));
     }
     text
-}
-
-/// A count with as many digits as say something.
-fn number(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 {
-        format!("{value:.0}")
-    } else if value.abs() >= 100.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.3}")
-    }
 }
 
 /// Work per second.
@@ -142,27 +126,27 @@ fn comparison(c: &Comparison) -> Text {
         text.line(INDENT).say("the same code on both sides, not measured");
         return text;
     }
-    let change = c.change.map_or("no change known".to_owned(), percent);
+    let told = c.change.map_or("no change known".to_owned(), change);
     let interval = match (c.low, c.high) {
-        (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
+        (Some(low), Some(high)) => format!("[{} .. {}]", change(low), change(high)),
         _ => format!("no interval at this confidence with {} launches", c.launches),
     };
     let times = match (c.reference_ns, c.contender_ns) {
         (Some(r), Some(k)) => format!("  {} -> {}", duration(r), duration(k)),
         _ => String::new(),
     };
-    text.line(INDENT).say(&format!("{change}  {interval}{times}"));
+    text.line(INDENT).say(&format!("{told}  {interval}{times}"));
     for own in &c.own {
-        let change = match (own.change, own.low, own.high) {
-            (Some(change), Some(low), Some(high)) => {
-                format!("{}  [{} .. {}]", percent(change), percent(low), percent(high))
+        let told = match (own.change, own.low, own.high) {
+            (Some(by), Some(low), Some(high)) => {
+                format!("{}  [{} .. {}]", change(by), change(low), change(high))
             }
-            (Some(change), ..) => percent(change),
-            (None, ..) => own.unavailable.clone().unwrap_or_default(),
+            (Some(by), ..) => change(by),
+            (None, ..) => own.told_without_ratio(),
         };
-        let (before, after) = (number(own.reference), number(own.contender));
+        let (before, after) = (count(own.reference), count(own.contender));
         let OwnChangeLine { name, unit, .. } = own;
-        text.line(INDENT).say(&format!("{name}: {before} -> {after} {unit}  {change}"));
+        text.line(INDENT).say(&format!("{name}: {before} -> {after} {unit}  {told}"));
     }
     if let Some(strip) = strip(c) {
         text.line(INDENT).say(&strip);
@@ -175,7 +159,8 @@ fn comparison(c: &Comparison) -> Text {
             100.0 * within
         ));
     }
-    if let Some(layout) = c.layout_share {
+    // An interval over most of the range says that nothing is known.
+    if let Some(layout) = c.layout_share.filter(|layout| layout.high - layout.low <= 0.5) {
         detail.push_str(&format!(
             "; layout is {:.0} % ({:.0} to {:.0} %) of the variance between launches",
             100.0 * layout.share,
@@ -308,16 +293,7 @@ fn summary(s: &Summary) -> Text {
     }
     let mut text = Text::new();
     for mean in &s.geometric_means {
-        let interval = match (mean.low, mean.high) {
-            (Some(low), Some(high)) => format!("[{} .. {}]", percent(low), percent(high)),
-            _ => "without an interval: fewer than 6 launches in common".to_owned(),
-        };
-        text.say(&format!(
-            "geometric mean of {} benchmarks at {}: {}  {interval}",
-            mean.benchmarks,
-            mean.contender,
-            percent(mean.change)
-        ));
+        text.say(&mean.told());
         text.line(0);
     }
     let end = if s.interrupted { ", interrupted" } else { "" };

@@ -65,9 +65,14 @@ pub struct OwnChange {
     pub contender: f64,
     /// The change (`contender / reference - 1`), or why there is none.
     pub change: Result<f64, String>,
+    /// `contender - reference`, where one of them counts nothing in some launch and there is no ratio.
+    pub difference: Option<f64>,
     /// The interval of the change; `None` where the launches are too few or there is no change.
     pub interval: Option<ChangeInterval>,
 }
+
+/// Why there is no ratio where there is a difference.
+const NO_RATIO: &str = "one of the sides counts nothing, which has no ratio";
 
 /// The quantities that both sides count, by the rule that wall time has: a log-ratio for each launch,
 /// their Hodges-Lehmann centre and the signed-rank interval. The error `alpha` is divided by their
@@ -97,7 +102,7 @@ pub fn changes(launches: &[PairedLaunch], contender: usize, alpha: f64) -> Vec<O
                     match (value(0), value(contender)) {
                         (Some(a), Some(b)) if a > 0.0 && b > 0.0 => Ok((b / a).ln()),
                         (Some(a), Some(b)) if a == b => Ok(0.0),
-                        (Some(_), Some(_)) => Err("one of the sides counts nothing".to_owned()),
+                        (Some(_), Some(_)) => Err(NO_RATIO.to_owned()),
                         _ => Err("some launches have no value".to_owned()),
                     }
                 })
@@ -111,7 +116,9 @@ pub fn changes(launches: &[PairedLaunch], contender: usize, alpha: f64) -> Vec<O
                     high: i.high.exp_m1(),
                     level: i.level,
                 });
+            let has_no_ratio = ratios.as_ref().is_err_and(|reason| reason == NO_RATIO);
             OwnChange {
+                difference: has_no_ratio.then_some(other.value - reference.value),
                 name: reference.name,
                 unit: reference.unit,
                 reference: reference.value,
@@ -172,6 +179,10 @@ mod tests {
         let one: Vec<_> = (0..6).map(|_| launch(&[("a", 0.0)], &[("a", 2.0)])).collect();
         let change = &changes(&one, 1, 0.05)[0];
         assert!(change.change.as_ref().unwrap_err().contains("nothing"));
-        assert_eq!((change.contender, change.interval), (2.0, None));
+        assert_eq!((change.contender, change.interval, change.difference), (2.0, None, Some(2.0)));
+        let gone: Vec<_> = (0..6).map(|_| launch(&[("a", 368.0)], &[("a", 0.0)])).collect();
+        assert_eq!(changes(&gone, 1, 0.05)[0].difference, Some(-368.0));
+        let both: Vec<_> = (0..6).map(|_| launch(&[("a", 4.0)], &[("a", 2.0)])).collect();
+        assert_eq!(changes(&both, 1, 0.05)[0].difference, None);
     }
 }

@@ -9,7 +9,7 @@ use minijinja::{Environment, Error};
 use serde::Serialize;
 
 use crate::markdown::{clip, escape_markdown};
-use crate::number::{duration, percent, percent_interval};
+use crate::number::{change, duration, percent, percent_interval};
 
 /// Longest comment in bytes of UTF-8; forges refuse one of 65 536.
 pub const COMMENT_LIMIT: usize = 65_000;
@@ -44,8 +44,8 @@ pub struct CommentView {
     pub host: String,
     /// One line about how it was measured: launches, pairs, confidence, threshold.
     pub method: String,
-    /// Geometric mean of all changes, a fraction; `None` when there is none to give.
-    pub geomean: Option<f64>,
+    /// What the changes come to together, a sentence for each contender; none when there is none to give.
+    pub together: Vec<String>,
     /// The command that repeats the comparison.
     pub command: String,
 }
@@ -140,7 +140,6 @@ pub struct Unmatched {
 struct Page<'a> {
     marker: String,
     headline: String,
-    geomean: Option<String>,
     view: &'a CommentView,
     changed: &'a Section,
     undecided: &'a Section,
@@ -247,7 +246,6 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
     environment.get_template("comment.md")?.render(Serde(Page {
         marker: marker(&view.marker_id),
         headline: headline(view.failed.is_some(), &view.counts),
-        geomean: view.geomean.filter(|change| change.is_finite()).map(percent),
         view,
         changed,
         undecided,
@@ -304,7 +302,7 @@ fn changed_line(row: &CommentRow, with_target: bool) -> String {
     format!(
         "| {} | {sign} **{}** | {} | {} | {} | {} |",
         benchmark(row, with_target),
-        row.change.map_or_else(|| "-".to_owned(), percent),
+        row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         cost(row.reference_ns),
         cost(row.contender_ns),
@@ -316,7 +314,7 @@ fn undecided_line(row: &CommentRow, with_target: bool) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
         benchmark(row, with_target),
-        row.change.map_or_else(|| "-".to_owned(), percent),
+        row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         row.smallest.map_or_else(
             || "-".to_owned(),
@@ -330,7 +328,7 @@ fn unchanged_line(row: &CommentRow, with_target: bool) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
         benchmark(row, with_target),
-        row.change.map_or_else(|| "-".to_owned(), percent),
+        row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         cost(row.contender_ns),
         verdict(row)

@@ -62,9 +62,33 @@ pub fn percent(fraction: f64) -> String {
     format!("{text} %")
 }
 
+/// A change as a fraction: in per cent as [`percent`] writes it, from ten times as long or short on as a factor, `12.0x
+/// slower` or `4000x faster`, since `-100 %` is all that per cent has left for these.
+pub fn change(fraction: f64) -> String {
+    let ratio = 1.0 + fraction;
+    let (factor, word) = if ratio < 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
+    // A tenth is 10x although its binary form is a little more.
+    if ratio > 0.0 && factor.is_finite() && factor >= 9.9995 {
+        format!("{}x {word}", digits(significant(factor)))
+    } else {
+        percent(fraction)
+    }
+}
+
+/// A count with as many digits as say something.
+pub fn count(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
 /// The bounds of a change, as fractions: `+1.5 % to +2.7 %`.
 pub fn percent_interval(low: f64, high: f64) -> String {
-    format!("{} to {}", percent(low), percent(high))
+    format!("{} to {}", change(low), change(high))
 }
 
 /// Labels for the ticks of one axis of durations: all in one unit, with just enough decimals to tell them apart.
@@ -183,6 +207,30 @@ mod tests {
             assert_eq!(percent(value), expected, "{value}");
         }
         assert_eq!(percent_interval(0.015, 0.027), "+1.5 % to +2.7 %");
+    }
+
+    #[test]
+    fn large_changes_are_factors() {
+        let cases = [
+            (0.021, "+2.1 %"),
+            (-0.5, "-50.0 %"),
+            (7.0, "+700 %"),
+            (-0.88, "-88.0 %"),
+            (9.0, "10.0x slower"),
+            (-0.9, "10.0x faster"),
+            (71.4, "72.4x slower"),
+            (1.0 / 4000.0 - 1.0, "4000x faster"),
+            (-0.99975, "4000x faster"),
+            (3999.0, "4000x slower"),
+            (-1.0, "-100 %"),
+            (-3.0, "-300 %"),
+            (f64::NAN, "unavailable"),
+            (f64::INFINITY, "unavailable"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(change(value), expected, "{value}");
+        }
+        assert_eq!(percent_interval(-0.9998, -0.9997), "5000x faster to 3330x faster");
     }
 
     #[test]

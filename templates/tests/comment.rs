@@ -69,7 +69,9 @@ fn view() -> CommentView {
         }],
         host: "8 x Example CPU, Linux 6.1".into(),
         method: "10 to 24 launches of 80 pairs, 95 % intervals, threshold 1 %.".into(),
-        geomean: Some(-0.04),
+        together: vec![
+            "Geometric mean of 3 benchmarks at @tree: -4.0 %  [-5.0 % .. -3.0 %]".into(),
+        ],
         command: "cargo nbench ab main".into(),
     }
 }
@@ -80,7 +82,7 @@ fn quiet() -> CommentView {
         rows: Vec::new(),
         failures: Vec::new(),
         unmatched: Vec::new(),
-        geomean: None,
+        together: Vec::new(),
         ..view()
     }
 }
@@ -217,7 +219,7 @@ fn nothing_in_a_view_can_break_the_comment() {
             ],
             host: text.clone(),
             method: text.clone(),
-            geomean: Some(f64::INFINITY),
+            together: vec!["Geometric mean: unavailable".into()],
             command: text.clone(),
         };
         let out = comment(&view).unwrap();

@@ -8,7 +8,7 @@ use nbench_templates::{CommentFailure, CommentRow, CommentSide, CommentView, Cou
 
 use crate::args::CommentArgs;
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, Context, FailureLine, Line, Rev, parse};
+use crate::lines::{Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, parse};
 use crate::record::{store_failure, stored_comparison};
 use crate::settings::{self, store_path};
 use crate::term::Term;
@@ -282,7 +282,7 @@ fn view(lines: &[Line], id: &str, failed: Option<String>) -> Result<CommentView,
         failures,
         unmatched,
         host: host(&context),
-        geomean: geomean(&comparisons),
+        together: together(lines),
         command: lines
             .iter()
             .find_map(|line| match line {
@@ -356,14 +356,14 @@ fn method(comparisons: &[&Comparison]) -> String {
     )
 }
 
-/// Geometric mean of the ratios of measured benchmarks of two revisions.
-fn geomean(comparisons: &[&Comparison]) -> Option<f64> {
-    let logs: Vec<f64> = comparisons
-        .iter()
-        .filter_map(|c| c.change.map(f64::ln_1p))
-        .filter(|log| log.is_finite())
-        .collect();
-    (logs.len() > 1).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1())
+/// What the run said of all changes together. It is not computed anew: two means of one run would differ.
+fn together(lines: &[Line]) -> Vec<String> {
+    let means = lines.iter().rev().find_map(|line| match line {
+        Line::Summary(summary) => Some(&summary.geometric_means),
+        _ => None,
+    });
+    let sentence = |mean: &GeometricMeanLine| mean.told().replacen('g', "G", 1);
+    means.into_iter().flatten().map(sentence).collect()
 }
 
 #[cfg(test)]
@@ -372,11 +372,26 @@ mod tests {
     use crate::lines::ErrorLine;
 
     #[test]
-    fn the_geometric_mean_needs_two_ratios() {
-        let c = |change| Comparison { change: Some(change), ..Comparison::default() };
-        let (up, down) = (c(1.0), c(-0.5));
-        assert!(geomean(&[&up, &down]).unwrap().abs() < 1e-12);
-        assert_eq!(geomean(&[&up]), None);
+    fn the_geometric_mean_is_the_one_that_the_run_told() {
+        let mean = GeometricMeanLine {
+            contender: "@tree".into(),
+            change: -0.168,
+            low: Some(-0.17),
+            high: Some(-0.166),
+            benchmarks: 3,
+            launches: 10,
+        };
+        let summary =
+            crate::lines::Summary { geometric_means: vec![mean.clone()], ..Default::default() };
+        let c = |change| {
+            Line::Comparison(Box::new(Comparison { change: Some(change), ..Default::default() }))
+        };
+        let lines = [c(-0.5), c(0.5), c(-0.1), Line::Summary(summary)];
+        let told = together(&lines);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].ends_with(&mean.told()[1..]), "{told:?}");
+        assert!(told[0].contains("-16.8 %  [-17.0 % .. -16.6 %]"), "{told:?}");
+        assert!(together(&lines[..3]).is_empty(), "nothing is made up");
     }
 
     #[test]

@@ -83,16 +83,23 @@ struct Order {
     by_commit: HashMap<String, usize>,
     by_tree: HashMap<String, usize>,
     remarks: Vec<String>,
+    /// How many commits were looked at, if the branch may have more.
+    cut: Option<usize>,
 }
 
 impl Order {
     fn of(root: &Path, commits: usize) -> Order {
-        let mut order =
-            Order { by_commit: HashMap::new(), by_tree: HashMap::new(), remarks: Vec::new() };
+        let mut order = Order {
+            by_commit: HashMap::new(),
+            by_tree: HashMap::new(),
+            remarks: Vec::new(),
+            cut: None,
+        };
         let walked = Repository::discover(root).and_then(|r| r.first_parent_order(commits));
         match walked {
             Ok(revisions) => {
                 let count = revisions.len();
+                order.cut = (count == commits).then_some(commits);
                 for (age, revision) in revisions.into_iter().enumerate() {
                     let place = count - age;
                     order.by_commit.insert(revision.commit, place);
@@ -127,7 +134,11 @@ impl Order {
     /// What sets a point apart from the line of history.
     fn remark(&self, row: &MeasurementRow) -> Option<String> {
         let elsewhere = !self.by_commit.is_empty() && self.known_place(row).is_none();
-        elsewhere.then(|| "not on this branch".to_owned())
+        elsewhere.then(|| match self.cut {
+            // What lies further back was not looked at, and may well be of this branch.
+            Some(commits) => format!("not among the last {commits} commits"),
+            None => "not on this branch".to_owned(),
+        })
     }
 
     /// Whether a point may be what a later one is compared with: a commit of this line of history as

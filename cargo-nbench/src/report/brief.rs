@@ -2,9 +2,9 @@
 //! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
 //! with `--verbose`. It counts nothing that a summary counts.
 
-use nbench_templates::number::{duration, percent};
+use nbench_templates::number::{change, count, duration};
 
-use super::{INDENT, heading, number, rate, tone_of};
+use super::{INDENT, heading, rate, tone_of};
 use crate::lines::{Comparison, Context, FailureLine, Line, Measurement};
 use crate::term::{Term, Text, Tone};
 
@@ -99,16 +99,16 @@ impl Brief {
         if c.verdict == "identical" {
             return text;
         }
-        text.say(&format!("  {}", c.change.map_or("no change known".to_owned(), percent)));
+        text.say(&format!("  {}", c.change.map_or("no change known".to_owned(), change)));
         if let (Some(low), Some(high)) = (c.low, c.high) {
-            text.say(&format!("  [{} .. {}]", percent(low), percent(high)));
+            text.say(&format!("  [{} .. {}]", change(low), change(high)));
         }
         if let (Some(reference), Some(contender)) = (c.reference_ns, c.contender_ns) {
             text.say(&format!("  {} -> {}", duration(reference), duration(contender)));
         }
         let counted = c.own.iter().filter(|own| own.reference != own.contender);
         for own in counted.take(2) {
-            let (before, after) = (number(own.reference), number(own.contender));
+            let (before, after) = (count(own.reference), count(own.contender));
             text.say(&format!("  {} {before} -> {after}", own.name));
         }
         // A doubt about a call is no detail; advice on how to get one is.
@@ -145,15 +145,15 @@ impl Brief {
         for (named, shown) in [(&slower, slow), (&faster, fast)] {
             for one in named.iter().take(shown) {
                 let mut text = Text::toned(tone_of(&one.verdict), &format!("{:<12}", one.verdict));
-                text.say(&format!(" {:>8}  {}", percent(one.change), cut(&one.name, LONGEST_NAME)));
+                text.say(&format!(" {:>8}  {}", change(one.change), cut(&one.name, LONGEST_NAME)));
                 term.line(text);
             }
             if let [.., least] = named.get(shown..).unwrap_or_default() {
                 let count = named.len() - shown;
-                let change = percent(least.change);
+                let by = change(least.change);
                 let tone = tone_of(&least.verdict);
                 let mut text = Text::toned(tone, &format!("{:<12}", least.verdict));
-                text.say(&format!(" .. and {count} more, down to {change}, in the lines above"));
+                text.say(&format!(" .. and {count} more, down to {by}, in the lines above"));
                 term.line(text);
             }
         }
@@ -205,7 +205,7 @@ fn measurement(m: &Measurement) -> Text {
         text.say(&format!("  {}", rate(work.amount, &work.unit, m.estimate)));
     }
     for own in m.own.iter().take(2) {
-        text.say(&format!("  {} {} {}", own.name, number(own.value), own.unit));
+        text.say(&format!("  {} {} {}", own.name, count(own.value), own.unit));
     }
     text
 }
