@@ -72,8 +72,11 @@ pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
 pub fn autopsy(worker: &mut Worker, error: SubjectError) -> (String, String) {
     let status = worker.finish(Duration::from_millis(500));
     let message = match status {
-        Some(status) => describe(&status),
-        None => error.message,
+        // It was asked to quit after what happened, and did.
+        Some(status) if !status.success() || error.message == "the worker ended" => {
+            describe(&status)
+        }
+        _ => error.message,
     };
     let tail = worker.stderr_tail();
     match panic_in(&tail) {

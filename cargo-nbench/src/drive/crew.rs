@@ -220,11 +220,13 @@ impl Lane {
         let listed = self.listed[side].clone();
         for unit in &mut self.units {
             let id = unit.offer.id.clone();
-            if seen.contains(&id) || unit.tasks.iter().any(|task| task.trial.launches() > 0) {
+            if seen.contains(&id) {
                 continue;
             }
             let Some(pattern) = identity::later(&id, &listed, seen) else { continue };
-            let name = pattern.to_string();
+            // What was told already keeps its name.
+            let is_new = unit.tasks.iter().all(|task| task.trial.launches() == 0);
+            let name = if is_new { pattern.to_string() } else { id.clone() };
             for task in &mut unit.tasks {
                 task.name = task.name.replacen(&id, &name, 1);
                 task.notes.push(identity::note(&pattern));
@@ -235,6 +237,9 @@ impl Lane {
                 .for_each(|known| known.clone_from(&name));
             for program in &mut self.programs {
                 program.naming.varying.push(pattern.clone());
+                if !is_new {
+                    program.naming.renamed.insert(pattern.to_string(), id.clone());
+                }
             }
         }
     }
