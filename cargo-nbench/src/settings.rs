@@ -202,7 +202,7 @@ impl Plans<'_> {
                 Ok(changed) => plan = changed,
                 // Checked by itself; beside what the benchmark asks for it may not fit.
                 Err((_, message)) => {
-                    doubts.push(format!("`{}` is not used: {message}", rule.pattern))
+                    doubts.push(format!("`{}` is not used: {message}", rule.pattern));
                 }
             }
         }

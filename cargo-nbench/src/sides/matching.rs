@@ -69,9 +69,12 @@ mod tests {
         text.iter().filter_map(name).collect()
     }
 
+    /// Targets of the older side, of the newer one, and the package that was renamed.
+    type Case<'c> = (&'c [&'c str], &'c [&'c str], Option<(&'c str, &'c str)>);
+
     #[test]
     fn a_package_was_renamed_when_one_came_one_went_and_they_share_a_target() {
-        let cases: [(&[&str], &[&str], Option<(&str, &str)>); 8] = [
+        let cases: [Case<'_>; 8] = [
             (&["demo/b"], &["demo-core/b"], Some(("demo", "demo-core"))),
             (&["a/x", "demo/b", "demo/c"], &["a/x", "core/c"], Some(("demo", "core"))),
             (&["demo/b"], &["demo/b"], None),
