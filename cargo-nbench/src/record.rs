@@ -331,6 +331,10 @@ pub fn between_line(
 /// What would turn an inconclusive result into a verdict.
 fn advice(judgement: &Judgement, trial: &Compare) -> Option<String> {
     let threshold = trial.plan().threshold;
+    if trial.decide() == Decision::Done(nbench_engine::StopReason::Budget) {
+        // More launches in the plan are no help where it was not the plan that ended them.
+        return Some("the budget ended it: a larger `--budget` gives it more launches".to_owned());
+    }
     let Some(interval) = judgement.interval else {
         return Some(format!(
             "{} launches have no interval at this confidence: give it more (`--budget`, `--preset`)",
@@ -465,5 +469,17 @@ mod tests {
         assert_eq!(times_of(&trial, (0, 1), None), seen);
         assert_eq!(times_of(&trial, (0, 1), Some(-1.0)), seen);
         assert_eq!(times_of(&trial, (0, 1), Some(f64::NAN)), seen);
+    }
+
+    #[test]
+    fn what_the_budget_ended_is_not_told_to_plan_more() {
+        let mut trial = torn();
+        let judgement = trial.judgement(1);
+        trial.stop(nbench_engine::StopReason::Interrupted);
+        assert!(!advice(&judgement, &trial).unwrap().contains("budget ended"));
+        let mut trial = Compare::new("x", 2, Plan::default());
+        trial.stop(nbench_engine::StopReason::Budget);
+        let told = advice(&trial.judgement(1), &trial).unwrap();
+        assert!(told.contains("`--budget`") && !told.contains("--preset"), "{told}");
     }
 }

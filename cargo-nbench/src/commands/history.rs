@@ -48,7 +48,10 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     };
     measurements.retain_mut(|row| wanted(&mut row.benchmark));
     comparisons.retain_mut(|row| wanted(&mut row.benchmark));
-    let order = Order::of(&root, args.commits);
+    let mut order = Order::of(&root, args.commits);
+    for run in store.runs().map_err(|e| store_failure(&e))? {
+        order.measured_by.insert(run.id.0, measured_by(&run.begun.settings));
+    }
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
         let ids: Vec<String> = ids.into_iter().collect();
@@ -85,6 +88,20 @@ struct Order {
     remarks: Vec<String>,
     /// How many commits were looked at, if the branch may have more.
     cut: Option<usize>,
+    /// What each run was measured by.
+    measured_by: HashMap<i64, Vec<String>>,
+}
+
+/// The settings that decide what a value means; others say when a run stops and what it calls.
+fn measured_by(settings: &str) -> Vec<String> {
+    ["sample_time", "sampling_time", "slice", "warmup", "spent_cap", "batching", "order", "blocks"]
+        .into_iter()
+        .filter_map(|name| {
+            let (_, rest) = settings.split_once(&format!(" {name}: "))?;
+            let end = rest.find([',', ' ', '}']).unwrap_or(rest.len());
+            Some(format!("{name}: {}", &rest[..end]))
+        })
+        .collect()
 }
 
 impl Order {
@@ -94,6 +111,7 @@ impl Order {
             by_tree: HashMap::new(),
             remarks: Vec::new(),
             cut: None,
+            measured_by: HashMap::new(),
         };
         let walked = Repository::discover(root).and_then(|r| r.first_parent_order(commits));
         match walked {
@@ -241,6 +259,8 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
         let same_toolchain = before.is_none_or(|b| b.toolchain.key == row.toolchain.key);
         let change = before
             .filter(|_| same_toolchain)
+            // Of other settings a change would be that of the settings.
+            .filter(|b| order.measured_by.get(&b.run.0) == order.measured_by.get(&row.run.0))
             .and_then(|b| b.result.as_ref())
             // A value without an interval is a glance; a change from it would look like a finding.
             .filter(|b| b.interval.is_some() && result.interval.is_some())
@@ -363,4 +383,21 @@ fn text(term: &mut Term, view: &HistoryView) {
     }
     let note = "changes between points are not paired: runs at different times differ by the machine too; `cargo nbench ab` compares";
     term.note(note);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_apart_by_what_they_were_measured_by_alone() {
+        let of = |sample: &str, seed: u64, looks: &str| {
+            measured_by(&format!(
+                "{{\"plan\":\"Plan {{ slice: 1ms, warmup: 30ms, looks: {looks}, seed: {seed}, sample_time: {sample} }}\"}}"
+            ))
+        };
+        assert_eq!(of("10µs", 1, "[6]"), of("10µs", 2, "[10, 16]"));
+        assert_ne!(of("10µs", 1, "[6]"), of("5ms", 1, "[6]"));
+        assert_eq!(of("10µs", 1, "[6]").len(), 3);
+    }
 }
