@@ -440,7 +440,8 @@ mod tests {
                 Ok(vec![Sample { iters, wall, spent: wall, axes }])
             }
         }
-        let cases: [(fn(u64) -> u64, Option<Implausible>); 7] = [
+        type Case = (fn(u64) -> u64, Option<Implausible>);
+        let cases: [Case; 7] = [
             (|_| 50_000, Some(Implausible::Constant)),
             (|_| 3_000, Some(Implausible::Constant)),
             (|_| 0, Some(Implausible::Nothing)),
