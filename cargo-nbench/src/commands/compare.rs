@@ -108,12 +108,12 @@ fn find(store: &Store, root: &Path, text: &str) -> Result<RunRow, Failure> {
                 .hint("`cargo nbench history` shows it; `compare` takes results of `run`"));
             }
             // It may be an abbreviated hash all the same.
-            None if text.starts_with('#') => return Err(no_such_run(text)),
+            None if text.starts_with('#') => return Err(no_such_run(store, text)),
             None => {}
         }
     }
     let revision = match resolve(root, text) {
-        Err(_) if number.is_some() => return Err(no_such_run(text)),
+        Err(_) if number.is_some() => return Err(no_such_run(store, text)),
         other => other?,
     };
     let rows = store.measurements(None).map_err(|e| store_failure(&e))?;
@@ -130,7 +130,7 @@ fn find(store: &Store, root: &Path, text: &str) -> Result<RunRow, Failure> {
     };
     if let Some(id) = latest(false) {
         let run = store.run(id).map_err(|e| store_failure(&e))?;
-        return run.ok_or_else(|| no_such_run(text));
+        return run.ok_or_else(|| no_such_run(store, text));
     }
     let failure = |error: String| Failure::new(Exit::Usage, error);
     Err(match latest(true) {
@@ -144,9 +144,22 @@ fn find(store: &Store, root: &Path, text: &str) -> Result<RunRow, Failure> {
     })
 }
 
-fn no_such_run(text: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("there is no run `{text}` in the store"))
-        .hint("the last line of `cargo nbench run --format json` carries the number of its run")
+fn no_such_run(store: &Store, text: &str) -> Failure {
+    let failure = Failure::new(Exit::Usage, format!("there is no run `{text}` in the store"));
+    let runs = match store.runs() {
+        Ok(runs) => runs,
+        Err(error) => return store_failure(&error),
+    };
+    let of_run = runs.iter().rev().filter(|run| run.begun.command == RunCommand::Run);
+    let newest: Vec<String> = of_run
+        .take(8)
+        .map(|run| format!("{} ({})", run.id.0, utc(run.begun.started_at / 1000)))
+        .collect();
+    if newest.is_empty() {
+        failure.hint("`cargo nbench run` measures the working tree and makes one")
+    } else {
+        failure.hint(format!("the newest are {}", newest.join(", ")))
+    }
 }
 
 fn resolve(root: &Path, text: &str) -> Result<Revision, Failure> {
