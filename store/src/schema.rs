@@ -21,9 +21,15 @@ pub(crate) fn check_version(connection: &Connection, what: &str) -> Result<i64, 
             .query_row(sql, [], |row| row.get::<_, i64>(0))
             .map_err(|error| StoreError::from_sqlite(what, error))
     };
+    // In one transaction: another process may be creating the store at this moment, and the version
+    // from before it beside the tables from after it are those of no store.
+    let together = connection
+        .unchecked_transaction()
+        .map_err(|error| StoreError::from_sqlite(what, error))?;
     let version = integer("PRAGMA user_version")?;
     let application = integer("PRAGMA application_id")?;
     let tables = integer("SELECT count(*) FROM sqlite_schema")?;
+    drop(together);
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != i64::from(APPLICATION_ID) {
         return Err(StoreError::damaged(what, "it is a database of another program"));
