@@ -23,9 +23,8 @@ pub(crate) fn check_version(connection: &Connection, what: &str) -> Result<i64, 
     };
     // In one transaction: another process may be creating the store at this moment, and the version
     // from before it beside the tables from after it are those of no store.
-    let together = connection
-        .unchecked_transaction()
-        .map_err(|error| StoreError::from_sqlite(what, error))?;
+    let together =
+        connection.unchecked_transaction().map_err(|error| StoreError::from_sqlite(what, error))?;
     let version = integer("PRAGMA user_version")?;
     let application = integer("PRAGMA application_id")?;
     let tables = integer("SELECT count(*) FROM sqlite_schema")?;
