@@ -286,8 +286,8 @@ pub struct AbArgs {
     /// Which benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Measure today's benchmarks against every revision's library, also where they did not exist
-    /// yet.
+    /// Measure one set of benchmarks, those of the last revision (by default the working tree), against
+    /// every revision's library, also where they did not exist yet.
     #[arg(long, conflicts_with = "criterion_runner")]
     pub overlay_benches: bool,
     /// Measure even if both sides are the same code.
@@ -385,11 +385,11 @@ pub struct AaArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Number of a stored run, or a revision with stored results (`@tree` is the working tree).
-    #[arg(value_name = "A")]
-    pub saved: String,
-    /// The run or revision that is compared with A.
+    #[arg(value_name = "A", requires = "current")]
+    pub saved: Option<String>,
+    /// The run or revision that is compared with A. Without both, the newest runs are listed.
     #[arg(value_name = "B")]
-    pub current: String,
+    pub current: Option<String>,
     /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
     /// the whole id.
     #[arg(value_name = "FILTER")]

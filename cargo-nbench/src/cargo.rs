@@ -12,6 +12,7 @@ mod mirror;
 mod reach;
 mod sources;
 mod stand_in;
+mod words;
 
 pub(crate) use build::names_harness;
 pub use build::{
@@ -25,6 +26,7 @@ pub use environment::maybe_answer;
 pub use in_place::{InPlace, load};
 pub use sources::Sources;
 pub(crate) use sources::normal;
+pub use words::Words;
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
@@ -77,6 +79,8 @@ pub struct BuildOptions {
     pub jobs: Option<String>,
     /// `--config`.
     pub config: Vec<String>,
+    /// All of these as they were typed, for commands that the user may run.
+    pub words: Words,
 }
 
 impl BuildOptions {
@@ -366,7 +370,7 @@ fn metadata(
         if let Some(manifest) = &options.manifest_path {
             command.arg("--manifest-path").arg(manifest);
         }
-        let output = command::output(&mut command);
+        let output = command::output(&mut command, &options.words);
         output.map_err(|failure| Failure { error: context.outside_text(&failure.error), ..failure })
     };
     // A feature that the members lack is reported where it matters, by the

@@ -14,7 +14,7 @@ use nbench_config::Settings;
 
 use crate::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
-    OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
+    OWN_RUNNER, STAND_IN, Selected, Words, Workspace, build, failure, select,
 };
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
@@ -81,10 +81,7 @@ pub fn build_hint(target: &FailedTarget) -> String {
     if target.error.contains("E0601") {
         "; its code may stand behind a `cfg` that the project sets with RUSTFLAGS".to_owned()
     } else {
-        format!(
-            "; `cargo bench --no-run -p {} --bench {}` tells whether it builds without nbench",
-            target.package, target.target
-        )
+        format!("; `{}` tells whether it builds without nbench", target.command)
     }
 }
 
@@ -242,11 +239,11 @@ fn components(facts: &std::collections::BTreeMap<String, crate::fingerprint::Com
 }
 
 /// The failure of a selection that holds nothing, with the most helpful hint.
-pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
+pub fn nothing_selected(skipped: &[Line], filtered: bool, words: &Words) -> Failure {
     let failure = |error: &str| Failure::new(Exit::NothingSelected, error);
     if filtered {
         return failure("no benchmark matches the filter")
-            .hint("`cargo nbench list` shows all ids");
+            .hint(format!("`{}` shows all ids", words.nbench("list")));
     }
     match skipped {
         [] => failure("no bench target is selected").hint(
@@ -254,7 +251,7 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
         ),
         [Line::Skipped(missing)] if missing.target.is_empty() => {
             failure(&format!("`{}`: {}", missing.package, missing.reason))
-                .hint("`cargo metadata --no-deps` lists the packages")
+                .hint(format!("`{} --no-deps` lists the packages", words.cargo_metadata()))
         }
         _ => failure("no bench target can be measured")
             .hint("the skipped targets above name what each one lacks"),
@@ -262,11 +259,11 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool) -> Failure {
 }
 
 /// The failure of benchmarks called `ids`, of which none is left to be measured.
-pub fn none_of(ids: &[String], filter: &Filter) -> Failure {
+pub fn none_of(ids: &[String], filter: &Filter, words: &Words) -> Failure {
     if filter.is_given() && !ids.is_empty() {
-        filter.matches_nothing(ids)
+        filter.matches_nothing(ids, &words.nbench("list"))
     } else {
-        nothing_selected(&[], filter.is_given())
+        nothing_selected(&[], filter.is_given(), words)
     }
 }
 

@@ -65,25 +65,25 @@ impl Filter {
         id.to_lowercase().contains(&text.to_lowercase())
     }
 
-    /// The failure of a filter that leaves none of the benchmarks called `ids`.
-    pub fn matches_nothing(&self, ids: &[String]) -> Failure {
+    /// The failure of a filter that leaves none of the benchmarks called `ids`, which the command
+    /// `list` shows.
+    pub fn matches_nothing(&self, ids: &[String], list: &str) -> Failure {
         let failure = |error: String| Failure::new(Exit::NothingSelected, error);
         let unmatched = self.wanted.iter().find(|text| {
             let alone = Filter { exact: self.exact, ..Filter::default() };
             !ids.iter().any(|id| alone.one_matches(text, id))
         });
         let Some(text) = unmatched else {
-            return failure("no benchmark matches the filter".to_owned()).hint(
-                "`--skip` and `--tag` leave none of them; `cargo nbench list` shows all ids",
-            );
+            return failure("no benchmark matches the filter".to_owned())
+                .hint(format!("`--skip` and `--tag` leave none of them; `{list}` shows all ids"));
         };
         let failure = failure(format!("no benchmark matches the filter `{text}`"));
         if self.exact && ids.iter().any(|id| Filter::default().one_matches(text, id)) {
             return failure.hint("without `--exact` it matches parts of ids");
         }
         failure.hint(match nearest_id(text, ids) {
-            Some(id) => format!("did you mean `{id}`? `cargo nbench list` shows all ids"),
-            None => "`cargo nbench list` shows all ids".to_owned(),
+            Some(id) => format!("did you mean `{id}`? `{list}` shows all ids"),
+            None => format!("`{list}` shows all ids"),
         })
     }
 }
@@ -181,7 +181,7 @@ mod tests {
             (&["count", "nosuch"], false, "`nosuch`", "list"),
         ];
         for (words, exact, error, hint) in table {
-            let failure = filter(words, &[], exact).matches_nothing(&ids);
+            let failure = filter(words, &[], exact).matches_nothing(&ids, "cargo nbench list");
             assert_eq!(failure.exit, Exit::NothingSelected);
             assert!(failure.error.contains(error), "{words:?}: {failure:?}");
             assert!(
@@ -190,7 +190,8 @@ mod tests {
             );
             assert!(failure.hint.unwrap().contains(hint), "{words:?}");
         }
-        let skipped = filter(&["count"], &["words"], false).matches_nothing(&ids);
+        let skipped =
+            filter(&["count"], &["words"], false).matches_nothing(&ids, "cargo nbench list");
         assert!(skipped.hint.unwrap().contains("--skip"));
     }
 }

@@ -47,6 +47,7 @@ mod secrets;
 pub mod session;
 pub mod settings;
 pub mod sides;
+pub mod stored_settings;
 pub mod suggest;
 pub mod suite;
 pub mod term;

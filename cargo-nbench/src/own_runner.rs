@@ -56,6 +56,7 @@ pub fn build(
                     error: error.clone(),
                     log: lines.clone(),
                     told: false,
+                    command: place.options.words.cargo_build_of(&target.package, &target.target),
                 })
             };
             return Ok(targets.iter().map(failed).collect());

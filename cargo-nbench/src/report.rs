@@ -297,7 +297,8 @@ fn summary(s: &Summary) -> Text {
         text.line(0);
     }
     let end = if s.interrupted { ", interrupted" } else { "" };
-    text.join(parts).say(&format!(" in {:.1} s{end}", s.seconds));
+    let run = s.run.map_or(String::new(), |run| format!(", stored as run {run}"));
+    text.join(parts).say(&format!(" in {:.1} s{end}{run}", s.seconds));
     text
 }
 

@@ -8,7 +8,7 @@ use nbench_config::{Layer, Layouts, Preset, Settings, resolve};
 use nbench_engine::remote::Limits;
 
 use crate::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
-use crate::cargo::BuildOptions;
+use crate::cargo::{BuildOptions, Words};
 use crate::failure::{Exit, Failure};
 use crate::filter::is_pattern_of;
 use crate::secrets;
@@ -29,7 +29,7 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
         command.manifest_path(manifest);
     }
     command.no_deps();
-    let metadata = command.exec().map_err(|error| no_workspace(&first_line(&error)))?;
+    let metadata = command.exec().map_err(|error| no_workspace(&first_line(&error), manifest))?;
     Ok(metadata.workspace_root.into_std_path_buf())
 }
 
@@ -41,12 +41,13 @@ pub fn start(here: &Path, args: &BuildArgs) -> PathBuf {
 }
 
 /// Cargo may also fail where there is a workspace, and then another place is no help.
-fn no_workspace(reason: &str) -> Failure {
+fn no_workspace(reason: &str, manifest: Option<&Path>) -> Failure {
     if reason.starts_with("could not find `Cargo.toml`") {
         return crate::cargo::missing_workspace(reason);
     }
+    let command = Words::of_manifest(manifest).cargo_metadata();
     Failure::new(Exit::Usage, format!("cannot read the cargo workspace: {reason}"))
-        .hint("`cargo metadata` in the same directory shows the whole message")
+        .hint(format!("`{command}` in the same directory shows the whole message"))
 }
 
 fn first_line(error: &cargo_metadata::Error) -> String {
@@ -160,7 +161,7 @@ pub fn fresh_seed() -> u64 {
 
 /// Cargo's flags.
 pub fn build_options(args: &BuildArgs) -> BuildOptions {
-    BuildOptions {
+    let mut options = BuildOptions {
         packages: args.package.clone(),
         workspace: args.workspace,
         exclude: args.exclude.clone(),
@@ -178,7 +179,10 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
         frozen: args.frozen,
         jobs: args.jobs.clone(),
         config: args.config.clone(),
-    }
+        words: Words::default(),
+    };
+    options.words = Words::of(&options);
+    options
 }
 
 /// How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark
@@ -260,13 +264,19 @@ mod tests {
 
     #[test]
     fn a_workspace_that_cannot_be_read_is_not_called_missing() {
-        let missing = no_workspace("could not find `Cargo.toml` in `/` or any parent directory");
+        let missing =
+            no_workspace("could not find `Cargo.toml` in `/` or any parent directory", None);
         assert!(missing.error.starts_with("no cargo workspace found: could not find"));
-        let broken = no_workspace("current package believes it's in a workspace when it's not:");
+        let broken = no_workspace(
+            "current package believes it's in a workspace when it's not:",
+            Some(Path::new("sub/Cargo.toml")),
+        );
         assert!(broken.error.starts_with("cannot read the cargo workspace: current package"));
         assert_eq!(
             broken.hint.as_deref(),
-            Some("`cargo metadata` in the same directory shows the whole message")
+            Some(
+                "`cargo metadata --manifest-path sub/Cargo.toml` in the same directory shows the whole message"
+            )
         );
     }
 

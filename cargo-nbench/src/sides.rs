@@ -157,7 +157,7 @@ pub fn build_sides(
         let trees =
             Trees { user: wish.repository.root(), checkout: slot.tree(), workspace: &place };
         let at = |failure: Failure| {
-            let failure = named(failure, label, side == last, &revisions[side]);
+            let failure = named(failure, wish, side == last, &revisions[side]);
             match trees.explain(&failure.error).filter(|_| !absent::is_explained(&failure)) {
                 Some(reason) => failure.hint(reason),
                 None => failure,
@@ -179,6 +179,7 @@ pub fn build_sides(
                     newest,
                     newest_tree: contender.tree(),
                     newest_options,
+                    newest_label: &revisions[last].label,
                     workspace: &workspace,
                     tree: slot.tree(),
                     directory: slot.directory(),
@@ -408,15 +409,25 @@ fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
 }
 
 /// A failure of one side, which the user must be able to tell from the other's.
-fn named(failure: Failure, label: &str, is_last: bool, revision: &Revision) -> Failure {
+fn named(failure: Failure, wish: &Wish<'_>, is_last: bool, revision: &Revision) -> Failure {
     let hint = match (failure.exit, is_last) {
-        (Exit::Build, false) if !absent::is_explained(&failure) => Some(format!(
-            "check that `git checkout {}` builds with this toolchain; `--overlay-benches` reports targets that do not compile there and goes on with the others",
-            revision.short()
-        )),
+        (Exit::Build, false) if !absent::is_explained(&failure) => {
+            let can_overlay = !wish.overlay && !wish.options.criterion_runner;
+            let overlay = "; `--overlay-benches` reports targets that do not compile there and goes on with the others";
+            Some(format!(
+                "check that after `git checkout {}` this toolchain builds it: `{}`{}",
+                revision.short(),
+                wish.options.words.cargo_build(),
+                if can_overlay { overlay } else { "" }
+            ))
+        }
         _ => failure.hint.clone(),
     };
-    Failure { error: format!("at `{label}`: {}", failure.error), hint, exit: failure.exit }
+    Failure {
+        error: format!("at `{}`: {}", revision.label, failure.error),
+        hint,
+        exit: failure.exit,
+    }
 }
 
 /// A target at two sides.

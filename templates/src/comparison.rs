@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::html;
 use crate::intervals::{Entry, Intervals, Mark, intervals};
-use crate::number::{duration, percent, percent_interval};
+use crate::number::{self, duration, percent, percent_interval};
 use crate::pairs::{self, Column, Frame, Histogram, Launch, Pairs};
 
 /// Points on one page, all charts together: with more it would be slow to open.
@@ -270,7 +270,7 @@ fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
             tooltip: format!(
                 "launch {}: {}, {} pairs",
                 index + 1,
-                launch.estimate.map_or("no estimate".to_owned(), |e| percent(e.exp_m1())),
+                launch.estimate.map_or("no estimate".to_owned(), |e| number::change(e.exp_m1())),
                 launch.log_ratios.len()
             ),
         })
@@ -286,7 +286,7 @@ fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
         verdict: &compared.verdict,
         class,
         sign,
-        change: compared.change.map(percent),
+        change: compared.change.map(number::change),
         interval: compared.interval.map(|(low, high)| percent_interval(low, high)),
         confidence: compared.confidence.map(|c| format!("{:.4}", 100.0 * c)).map(trim_zeros),
         threshold: percent(compared.threshold).trim_start_matches('+').to_owned(),
@@ -311,14 +311,14 @@ fn axes(compared: &ComparedView) -> Vec<Axis<'_>> {
     };
     let wall = compared.change.map(|change| Axis {
         name: "wall time",
-        change: percent(change),
+        change: number::change(change),
         interval: interval(compared.interval),
         role: "verdict",
     });
     let others = compared.axes.iter().map(|axis| match &axis.change {
         Ok((change, bounds)) => Axis {
             name: &axis.name,
-            change: percent(*change),
+            change: number::change(*change),
             interval: interval(*bounds),
             role: "diagnostic",
         },

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::chart::{self, Bar, Chart, Dot, Spark};
 use crate::html;
-use crate::number::{percent, percent_interval, quantity, quantity_interval};
+use crate::number::{self, percent, percent_interval, quantity, quantity_interval};
 
 /// All that the page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -89,6 +89,8 @@ pub struct PointView {
     pub toolchain_summary: String,
     /// Launches behind the value.
     pub launches: u32,
+    /// Number of the run that measured it.
+    pub run: i64,
     /// A remark.
     pub verdict_note: Option<String>,
 }
@@ -322,14 +324,14 @@ fn change(points: &[PointView], index: usize) -> Change {
         Some(((low, _), (_, high))) if high < low => "down",
         _ => "same",
     };
-    Change { text: percent(change), class }
+    Change { text: number::change(change), class }
 }
 
 fn paired_row(paired: &PairedView, reach: f64) -> Paired<'_> {
     let interval = paired.low.zip(paired.high);
     Paired {
         view: paired,
-        change: paired.change.map(percent),
+        change: paired.change.map(number::change),
         interval: interval.map(|(low, high)| percent_interval(low, high)),
         class: match paired.verdict.as_str() {
             "slower" => "up",

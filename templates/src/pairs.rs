@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::chart::{Tick, nice_ticks, round};
-use crate::number::tick_labels;
+use crate::number::{self, tick_labels};
 
 /// Width of the chart in time order, in its own units.
 const WIDTH: f64 = 760.0;
@@ -138,9 +138,15 @@ pub(crate) fn change_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     } else {
         nice_ticks(100.0 * low.exp_m1(), 100.0 * high.exp_m1())
     };
-    // Factors need no equal decimals: `+15 %` and `-99.9 %` stand beside each other.
+    // Factors need no equal decimals: `+15 %` and `-87.5 %` stand beside each other.
     let labels = if high - low > WIDE {
-        changes.iter().map(|c| format!("{} %", (10.0 * c).round() / 10.0)).collect()
+        // Beyond ten times `-99.9 %` would stand for all that is faster.
+        let factor = |c: &f64| (1.0 + c / 100.0).log10().abs() >= 1.0;
+        let short = |c: &f64| match factor(c) {
+            true => number::change(c / 100.0),
+            false => format!("{} %", (10.0 * c).round() / 10.0),
+        };
+        changes.iter().map(short).collect()
     } else {
         tick_labels(&changes, "%")
     };
@@ -150,7 +156,7 @@ pub(crate) fn change_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
         .map(|(change, label)| {
             let label = match change {
                 0.0 => "0 %".to_owned(),
-                change if change > 0.0 => format!("+{label}"),
+                change if change > 0.0 && label.ends_with('%') => format!("+{label}"),
                 _ => label,
             };
             ((change / 100.0).ln_1p(), label)
@@ -429,6 +435,7 @@ mod tests {
         assert_eq!(labels(-0.0011, 0.0022), ["-0.1 %", "0 %", "+0.1 %", "+0.2 %"]);
         // A factor of 32: doublings, of which no change is one.
         assert_eq!(labels(-1.5, 2.0), ["-75 %", "-50 %", "0 %", "+100 %", "+300 %"]);
+        assert_eq!(labels(-5.0, 4.0), ["64.0x faster", "-87.5 %", "0 %", "+700 %"]);
         let (at, _) = change_ticks(-1.5, 2.0)[3];
         assert!((at - std::f64::consts::LN_2).abs() < 1e-12);
     }

@@ -16,6 +16,7 @@ fn point(index: usize, value: f64) -> PointView {
         same_toolchain: true,
         toolchain_summary: "rustc 1.89.0".into(),
         launches: 6,
+        run: 3,
         verdict_note: None,
     }
 }

@@ -108,10 +108,14 @@ fn one_broken_target_costs_no_other_whatever_cargo_looks_like() {
         ("CLICOLOR_FORCE", "1"),
     ] {
         let variables = [(name, value), ("RUSTFLAGS", "-Cdebuginfo=0")];
-        let output = fixture.nbench_with(&variables, &with(&RUN, &["spin"])).exits(4);
+        let words = with(&RUN, &["spin", "--no-default-features"]);
+        let output = fixture.nbench_with(&variables, &words).exits(4);
         assert_eq!(output.named("measurement"), ["spin"], "{name}");
         let error = output.said("failure", "plain", "error");
         assert!(error.contains("mismatched types (subject/benches/plain.rs:"), "{name}: {error}");
+        // What is to be tried without us has the same flags.
+        let command = "`cargo bench --no-run -p subject-lib --bench plain --no-default-features`";
+        assert!(error.contains(command), "{name}: {error}");
         assert_eq!(
             output.stderr.matches("mismatched types").count(),
             2,
@@ -119,6 +123,11 @@ fn one_broken_target_costs_no_other_whatever_cargo_looks_like() {
             output.stderr
         );
     }
+    // A checkout has another manifest, but that is not what was typed.
+    let words = with(&AB, &["HEAD~1", "HEAD", "-f", "spin", "--manifest-path", "../Cargo.toml"]);
+    let output = fixture.nbench_in(&fixture.root().join("subject"), &words).exits(4);
+    let error = output.said("failure", "plain", "error");
+    assert!(error.contains("--bench plain --manifest-path ../Cargo.toml`"), "{error}");
     // What the compiler says keeps its colours where the user wants them.
     let colours = fixture.nbench_with(&[("CARGO_TERM_COLOR", "always")], &RUN).stderr;
     assert!(colours.contains("\u{1b}["), "{colours}");

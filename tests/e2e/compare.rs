@@ -103,6 +103,9 @@ fn what_only_one_side_has_is_listed() {
         assert_eq!(line["side"] == "HEAD~1", older, "{line}");
     }
     assert_eq!(output.named("comparison"), ["spin"]);
+    let hint =
+        "1 benchmark is new at `@tree` and not compared: `--overlay-benches` measures today's";
+    assert!(output.stderr.contains(hint), "{}", output.stderr);
 }
 
 #[test]
@@ -137,6 +140,9 @@ fn new_benchmarks_can_be_laid_over_an_older_revision() {
     let before = fixture.snapshot();
     let output = fixture.nbench(&with(&AB, &["HEAD~1", "--overlay-benches"])).exits(0);
     assert_eq!(output.named("comparison"), ["renamed", "spin"]);
+    assert!(!output.stderr.contains("is new at"), "{}", output.stderr);
+    let building = "building the benchmarks of @tree against HEAD~1";
+    assert!(output.stderr.contains(building), "{}", output.stderr);
     let missing = output.of_type("not_measurable");
     assert_eq!(missing.len(), 1, "{missing:?}");
     assert_eq!((&missing[0]["target"], &missing[0]["rev"]), (&"varied".into(), &"HEAD~1".into()));

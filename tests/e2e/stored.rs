@@ -43,15 +43,27 @@ fn runs_that_differ_in_more_than_the_code_are_refused() {
     let fixture = Fixture::new();
     fixture.nbench(&["compare", "1", "2"]).exits(9).complains(&["no store", "hint:"]);
     fixture.nbench(&with(&RUN, &["spin"])).exits(0);
-    fixture.nbench(&with(&RUN, &["spin", "--seed", "77"])).exits(0);
+    fixture.nbench(&with(&RUN, &["spin", "--precision", "7%"])).exits(0);
     let refused = fixture.nbench(&["compare", "1", "2"]).exits(2);
-    let refused = refused.complains(&["settings", "seed: 77", "nbench ab", "hint:"]);
+    let refused =
+        refused.complains(&["settings", "precision: 0.05 against 0.07", "nbench ab", "hint:"]);
     assert_eq!(refused.stdout, "");
+    // Another order of the same measurement is no other setting.
+    fixture.nbench(&with(&RUN, &["spin", "--seed", "77"])).exits(0);
+    fixture.nbench(&["compare", "1", "3"]).exits(0);
+    // Who does not know the numbers is told them, newest first.
+    let listed = fixture.nbench(&["compare"]).exits(0);
+    let commit = &fixture.git(&["rev-parse", "HEAD"])[..12];
+    let runs: Vec<&str> = listed.stdout.lines().collect();
+    assert_eq!(runs.len(), 3, "{}", listed.stdout);
+    assert!(runs[0].starts_with("run 3 ") && runs[2].starts_with("run 1 "), "{}", listed.stdout);
+    assert!(runs.iter().all(|r| r.contains(commit) && r.contains("1 benchmark")), "{runs:?}");
+    fixture.nbench(&["compare", "1"]).exits(2).complains(&["<B>"]);
     fixture.nbench(&["compare", "1", "1"]).exits(2).complains(&["both sides", "hint:"]);
     fixture.nbench(&["compare", "1", "#99"]).exits(2).complains(&["#99", "hint:"]);
     fixture.set_work(1200);
     fixture.commit("More work");
     fixture.nbench(&["compare", "1", "HEAD"]).exits(2).complains(&["no stored results", "hint:"]);
     fixture.nbench(&with(&AB, &["HEAD~1", "HEAD", "--filter", "spin"])).exits(0);
-    fixture.nbench(&["compare", "1", "3"]).exits(2).complains(&["paired", "hint:"]);
+    fixture.nbench(&["compare", "1", "4"]).exits(2).complains(&["paired", "hint:"]);
 }

@@ -135,6 +135,8 @@ pub struct FailedTarget {
     pub log: Vec<String>,
     /// Whether the user has seen these lines already.
     pub told: bool,
+    /// What builds it without nbench.
+    pub command: String,
 }
 
 impl FailedTarget {
@@ -166,7 +168,7 @@ pub fn build(
             Ok(more) => built.extend(more),
             // What cargo says before it compiles anything is the same for each of them.
             Err(log) if group.len() == 1 || uncompiled(&log).is_none() => {
-                built.extend(group.iter().map(|target| failed(target, &log)));
+                built.extend(group.iter().map(|target| failed(target, &log, options)));
             }
             Err(_) => {
                 let group: Vec<BenchTarget> = group.into_iter().cloned().collect();
@@ -203,13 +205,13 @@ pub fn build_each(
     for target in targets {
         // The targets of a package need the same libraries.
         if let Some(log) = lost.get(target.package_id.as_str()) {
-            built.push(failed(target, log));
+            built.push(failed(target, log, options));
             continue;
         }
         match invoke(workspace, &[target], options, context, on_note, interrupted)? {
             Ok(more) => built.extend(more),
             Err(log) => {
-                built.push(failed(target, &log));
+                built.push(failed(target, &log, options));
                 if uncompiled(&log) == Some(Uncompiled::Library) {
                     lost.insert(&target.package_id, log);
                 }
@@ -231,13 +233,14 @@ fn uncompiled(log: &[String]) -> Option<Uncompiled> {
     Some(if line.contains("` (lib") { Uncompiled::Library } else { Uncompiled::Other })
 }
 
-fn failed(target: &BenchTarget, log: &[String]) -> BuiltTarget {
+fn failed(target: &BenchTarget, log: &[String], options: &BuildOptions) -> BuiltTarget {
     BuiltTarget::Failed(FailedTarget {
         package: target.package.clone(),
         target: target.target.clone(),
         error: first_error(log),
         log: log.to_vec(),
         told: true,
+        command: options.words.cargo_build_of(&target.package, &target.target),
     })
 }
 
@@ -297,6 +300,7 @@ fn invoke(
         note => on_note(note),
     };
     match follow(&mut command, on_line, on_note, interrupted)? {
+        Ended::Asked => Err(asked(options)),
         Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
         Ended::Failed(log) => Ok(Err(log.iter().map(|line| context.outside_text(line)).collect())),
         Ended::Done => {
@@ -334,6 +338,8 @@ fn artifact_of<'a>(
 struct Started {
     asked: Asked,
     runner: Vec<OsString>,
+    /// What shows the same without nbench.
+    command: String,
 }
 
 impl Started {
@@ -350,15 +356,14 @@ impl Started {
             Err(reason) => Ok(Err(reason)),
             Ok(runner) => {
                 let asked = Asked::of(context, arguments, &triples)?;
-                Ok(Ok(Started { asked, runner }))
+                Ok(Ok(Started { asked, runner, command: options.words.cargo_bench() }))
             }
         }
     }
 
     fn start(&self, executable: &Path) -> Result<Start, String> {
         self.asked.start(executable).ok_or_else(|| {
-            "cargo does not say how it would start it: `cargo bench` without nbench shows why"
-                .to_owned()
+            format!("cargo does not say how it would start it: `{}` shows why", self.command)
         })
     }
 }
@@ -521,18 +526,22 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         error.push('\n');
         error.push_str(line);
     }
-    let flags: Vec<String> = targets
-        .first()
-        .map(|t| format!("-p {} --bench {}", t.package, t.target))
-        .into_iter()
-        .collect();
     if first.contains("is not supported by the following package") {
         return Failure::new(Exit::Build, error).hint(
             "`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does",
         );
     }
+    let failure = Failure::new(Exit::Build, error);
+    match targets.first() {
+        Some(t) => failure.hint(format!("`{}` tells whether it builds without nbench", t.command)),
+        None => failure,
+    }
+}
+
+fn asked(options: &BuildOptions) -> Failure {
+    let error = "a step of the build asks on the terminal, where nobody can answer it";
     Failure::new(Exit::Build, error).hint(format!(
-        "`cargo bench --no-run {}` tells whether it builds without nbench",
-        flags.join(" ")
+        "`{}` asks the same: answer it there once, or give what it asks for otherwise",
+        options.words.cargo_build()
     ))
 }

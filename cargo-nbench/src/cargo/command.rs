@@ -2,6 +2,7 @@
 //! us, with the toolchain and the configuration that both sides share. It does
 //! not know what is built.
 
+use super::Words;
 use super::mirror::Mirror;
 use crate::failure::{Exit, Failure};
 use crate::lint_cap;
@@ -146,8 +147,8 @@ fn is_cargos_own(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
 }
 
-/// Runs to the end and returns standard output.
-pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
+/// Runs to the end and returns standard output. The user would give cargo `words` for it.
+pub(super) fn output(command: &mut Command, words: &Words) -> Result<Vec<u8>, Failure> {
     let output = command.output().map_err(|error| not_started(command, &error))?;
     if output.status.success() {
         return Ok(output.stdout);
@@ -158,7 +159,7 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
         return Err(no_workspace(message));
     }
     Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
-        .hint("`cargo metadata` in the same directory shows the same message"))
+        .hint(format!("`{}` in the same directory shows the same message", words.cargo_metadata())))
 }
 
 /// The failure of a place that is no part of a cargo workspace.

@@ -73,5 +73,5 @@ fn layout(context: &BuildContext<'_>, options: &BuildOptions) -> Result<Metadata
     if let Some(manifest) = &options.manifest_path {
         command.arg("--manifest-path").arg(manifest);
     }
-    super::parsed(&command::output(&mut command)?)
+    super::parsed(&command::output(&mut command, &options.words)?)
 }

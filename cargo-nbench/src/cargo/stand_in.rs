@@ -187,13 +187,13 @@ pub(super) fn locked(context: &BuildContext<'_>, options: &BuildOptions) -> BTre
         command.arg("--manifest-path").arg(manifest);
     }
     // Whatever is wrong here is told by the command that needs the graph.
-    let Ok(output) = command::output(&mut command) else { return BTreeSet::new() };
+    let Ok(output) = command::output(&mut command, &options.words) else { return BTreeSet::new() };
     let manifest = PathBuf::from(String::from_utf8_lossy(&output).trim_end());
     let lock = manifest.with_file_name("Cargo.lock");
     if !lock.exists() && !options.locked && !options.frozen {
         let mut command = context.cargo("generate-lockfile");
         command.args(options.shared_arguments()).arg("--manifest-path").arg(&manifest);
-        let _ = command::output(&mut command);
+        let _ = command::output(&mut command, &options.words);
     }
     fs::read_to_string(lock).map(|text| named_in(&text)).unwrap_or_default()
 }

@@ -170,14 +170,14 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     }
     tell_harnesses(term, &built.remarks);
     if targets.is_empty() {
-        return Err(nothing_selected(&built.remarks, false));
+        return Err(nothing_selected(&built.remarks, false, &options.words));
     }
     let starter = starter(&settings, !args.plan.no_pin);
     let listed: Vec<_> =
         targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         let ids: Vec<String> = listed.iter().flat_map(|target| target.ids()).collect();
-        return Err(none_of(&ids, &filter));
+        return Err(none_of(&ids, &filter, &options.words));
     }
     let supplies: Vec<Supply> = listed
         .iter()

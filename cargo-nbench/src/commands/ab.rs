@@ -1,6 +1,8 @@
 //! `cargo nbench ab`: compares revisions in pairs. The only command that knows which side is the
 //! reference.
 
+mod advice;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use nbench_engine::IntervalMethod;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::AbArgs;
-use crate::commands::run::{settings_json, standing_on};
+use crate::commands::run::standing_on;
 use crate::commands::{
     exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
 };
@@ -28,8 +30,11 @@ use crate::revision::{Repository, Revision};
 use crate::session::{self, Session};
 use crate::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::sides::{Sides, Wish, build_sides};
+use crate::stored_settings;
 use crate::suite::list_target;
 use crate::term::Term;
+
+use advice::{Newcomers, Overlay};
 
 /// The working tree as the command line names it.
 const TREE: &str = "@tree";
@@ -94,6 +99,13 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     };
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
+    let last = &revisions[revisions.len() - 1];
+    let overlay = Overlay { is_given: args.overlay_benches, options: &options, last };
+    let mut newcomers = Newcomers::default();
+    // Whether a target that was not listed has what is wanted, nobody knows.
+    if !filter.is_given() {
+        newcomers.hear_targets(&unmatched, &last.label);
+    }
 
     let recorded: Vec<Revision> =
         revisions.iter().map(|r| standing_on(&repository, r)).collect::<Result<_, _>>()?;
@@ -111,7 +123,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
             started_at: now_ms(),
             pid: std::process::id(),
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: settings_json(&settings),
+            settings: stored_settings::written(&settings),
             seed: settings.plan.seed,
             dirty_digest: recorded.iter().rev().find_map(|r| r.dirty.clone()),
         },
@@ -138,7 +150,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     }
     tell_harnesses(session.term, &built.remarks);
     if targets.is_empty() {
-        let failure = no_common_target(&built.remarks, !unmatched.is_empty());
+        let failure = no_common_target(&built.remarks, !unmatched.is_empty(), overlay);
         session.abandon();
         return Err(failure);
     }
@@ -158,6 +170,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         listed.by_reference = gated;
         ids.extend(listed.ids());
         changing |= listed.unsteady.has_lost();
+        newcomers.hear(&listed, &filter);
         if let Some(text) = listed.left_behind() {
             session.term.warn(&text);
         }
@@ -206,17 +219,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     session.term.end_progress();
     if lanes.is_empty() && !any && session.summary.failed == 0 {
         let failure = if session.summary.unmatched > 0 || changing {
-            let hint = if changing {
-                "their ids change from process to process: give each benchmark a name of its own"
-            } else if args.overlay_benches {
-                "the ids differ although the sources are the same: do they depend on the library?"
-            } else {
-                "`--overlay-benches` measures today's benchmarks against the older library too"
-            };
-            Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common")
-                .hint(hint)
+            nothing_in_common(changing, overlay)
         } else {
-            none_of(&ids, &filter)
+            none_of(&ids, &filter, &options.words)
         };
         session.abandon();
         return Err(failure);
@@ -237,6 +242,9 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     explain_failures(&mut session, &built);
+    if let Some(advice) = newcomers.advice(overlay) {
+        session.term.hint(&advice);
+    }
     let mut ended = session.end(interrupt::requested());
     if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
         term.error(&trouble.error, trouble.hint.as_deref());
@@ -305,19 +313,30 @@ fn choose(
     }
 }
 
-fn no_common_target(remarks: &[Line], unmatched: bool) -> Failure {
+fn nothing_in_common(changing: bool, overlay: Overlay<'_>) -> Failure {
+    let hint = if changing {
+        "their ids change from process to process: give each benchmark a name of its own".to_owned()
+    } else if overlay.is_given {
+        "the ids differ although the sources are the same: do they depend on the library?"
+            .to_owned()
+    } else {
+        overlay
+            .offer()
+            .unwrap_or_else(|| "`[aliases]` in `nbench.toml` pairs renamed ones".to_owned())
+    };
+    Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common").hint(hint)
+}
+
+fn no_common_target(remarks: &[Line], unmatched: bool, overlay: Overlay<'_>) -> Failure {
     let not_measurable = remarks.iter().any(|l| matches!(l, Line::NotMeasurable(_)));
     if unmatched || not_measurable {
-        Failure::new(Exit::NothingSelected, "the revisions have no bench target in common").hint(
-            if not_measurable {
-                "no bench target can be measured at every revision: choose a newer reference"
-            } else {
-                "`--overlay-benches` measures today's benchmarks against the older library too"
-            },
-        )
+        let newer = "no bench target can be measured at every revision: choose a newer reference";
+        let offer = overlay.offer().filter(|_| !not_measurable);
+        Failure::new(Exit::NothingSelected, "the revisions have no bench target in common")
+            .hint(offer.unwrap_or_else(|| newer.to_owned()))
     } else {
         let skipped: Vec<Line> =
             remarks.iter().filter(|l| matches!(l, Line::Skipped(_))).cloned().collect();
-        nothing_selected(&skipped, false)
+        nothing_selected(&skipped, false, &overlay.options.words)
     }
 }

@@ -7,6 +7,7 @@ use nbench_store::{RunCommand, RunRow, Store};
 use nbench_templates::{CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched};
 
 use crate::args::CommentArgs;
+use crate::cargo::Words;
 use crate::failure::{Exit, Failure};
 use crate::lines::{Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, parse};
 use crate::record::{store_failure, stored_comparison};
@@ -121,8 +122,12 @@ fn stored(term: &mut Term, args: &CommentArgs) -> Result<Vec<Line>, Failure> {
     let settings = settings::load(&root, nbench_config::Layer::default())?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
     let nothing = || {
-        Failure::new(Exit::NothingSelected, format!("`{}` has no comparison", path.display()))
-            .hint("`cargo nbench ab` makes one; `--from FILE` reads what it printed as JSON")
+        Failure::new(Exit::NothingSelected, format!("`{}` has no comparison", path.display())).hint(
+            format!(
+                "`{}` makes one; `--from FILE` reads what it printed as JSON",
+                Words::of_manifest(args.manifest_path.as_deref()).nbench("ab")
+            ),
+        )
     };
     let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
         nbench_store::ErrorKind::Missing => nothing(),

@@ -1,6 +1,8 @@
 //! `cargo nbench compare`: two stored runs of one host, told apart by what they measured then. It
 //! measures nothing and says of every result that it is not paired.
 
+mod runs;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use nbench_engine::independent::{DESIGN, Independent, Method, Settings, compare_
 use nbench_engine::stats::Shift;
 use nbench_engine::{StopReason, Verdict};
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
-use nbench_templates::number::{duration, percent, percent_interval};
+use nbench_templates::number::{change as change_text, duration, percent_interval};
 
 use crate::args::{CompareArgs, MethodArg};
 use crate::commands::run::standing_on;
@@ -20,12 +22,14 @@ use crate::lines::{Line, Unmatched};
 use crate::record::store_failure;
 use crate::revision::{Repository, Revision};
 use crate::settings::{self, store_path};
+use crate::stored_settings;
 use crate::term::{Term, Text, Tone};
 
 /// The sentence that stands by every result, for people and in JSON.
 const NOT_PAIRED: &str = "not paired: includes whatever the machine did in between";
 
-/// Reads two runs, refuses what cannot be compared, and shows one line per benchmark.
+/// Reads two runs, refuses what cannot be compared, and shows one line per benchmark; without two names it
+/// lists the runs that there are.
 ///
 /// # Errors
 /// When a run cannot be found, when host, toolchain or settings differ, when nothing is common, or
@@ -44,8 +48,11 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
         }
         _ => store_failure(&e),
     })?;
-    let saved = find(&store, &root, &args.saved)?;
-    let current = find(&store, &root, &args.current)?;
+    let (Some(saved), Some(current)) = (&args.saved, &args.current) else {
+        return runs::list(term, &store);
+    };
+    let saved = find(&store, &root, saved)?;
+    let current = find(&store, &root, current)?;
     comparable(&saved, &current)?;
 
     let old = results(&store, saved.id, &filter, &settings.aliases)?;
@@ -158,7 +165,10 @@ fn no_such_run(store: &Store, text: &str) -> Failure {
     if newest.is_empty() {
         failure.hint("`cargo nbench run` measures the working tree and makes one")
     } else {
-        failure.hint(format!("the newest are {}", newest.join(", ")))
+        failure.hint(format!(
+            "the newest are {}; `cargo nbench compare` lists them",
+            newest.join(", ")
+        ))
     }
 }
 
@@ -187,12 +197,8 @@ fn comparable(saved: &RunRow, current: &RunRow) -> Result<(), Failure> {
         differences.extend(told.into_iter().map(|fact| format!("toolchain: {fact}")));
     }
     let (one, other) = (&saved.begun, &current.begun);
-    // Another seed is another order of the same measurement.
-    let (a, b) = (without_seed(&one.settings), without_seed(&other.settings));
-    if a != b {
-        let told = words(&a, &b);
-        differences.push(format!("settings: {told}"));
-    }
+    let told = stored_settings::differences(&one.settings, &other.settings);
+    differences.extend(told.into_iter().map(|fact| format!("settings: {fact}")));
     if one.engine_version != other.engine_version {
         differences
             .push(format!("nbench: {} against {}", one.engine_version, other.engine_version));
@@ -230,34 +236,6 @@ fn facts(one: &str, other: &str) -> Vec<String> {
         .map(|name| format!("{name}: {} against {}", shown(one.get(name)), shown(other.get(name))))
         .collect();
     if told.is_empty() { vec!["its key".to_owned()] } else { told }
-}
-
-/// Stored settings but for their seeds.
-fn without_seed(settings: &str) -> String {
-    let mut rest = settings;
-    let mut out = String::with_capacity(rest.len());
-    while let Some(at) = rest.find("seed: ") {
-        let (before, seed) = rest.split_at(at + "seed: ".len());
-        out.push_str(before);
-        rest = seed.trim_start_matches(|c: char| c.is_ascii_digit());
-    }
-    out + rest
-}
-
-/// What differs between two lists of `name: value`.
-fn words(one: &str, other: &str) -> String {
-    let split = |text: &str| -> Vec<String> {
-        text.split(", ")
-            .flat_map(|part| part.split("\",\""))
-            .map(|part| part.trim_matches(['{', '}', '"', ' ']).to_owned())
-            .collect()
-    };
-    let (one, other) = (split(one), split(other));
-    let left = |a: &[String], b: &[String]| -> String {
-        let only: Vec<&str> = a.iter().filter(|x| !b.contains(x)).map(String::as_str).collect();
-        if only.is_empty() { "the same without".to_owned() } else { only.join(", ") }
-    };
-    format!("{} against {}", left(&one, &other), left(&other, &one))
 }
 
 type Identity = (String, String, String);
@@ -417,7 +395,7 @@ impl Frame<'_> {
         let c = got.change;
         let change = match c.shift {
             Shift::Relative => {
-                format!("{}  [{}]", percent(c.estimate), percent_interval(c.low, c.high))
+                format!("{}  [{}]", change_text(c.estimate), percent_interval(c.low, c.high))
             }
             Shift::Absolute => format!("{} ns  [{} to {} ns]", c.estimate, c.low, c.high),
         };
@@ -462,21 +440,5 @@ mod tests {
         );
         assert_eq!(told, ["rustc: rustc 1.90 against rustc 1.91"]);
         assert_eq!(facts("nonsense", "{}"), ["its key"]);
-    }
-
-    #[test]
-    fn differing_settings_are_cut_to_what_differs() {
-        let one = r#"{"plan":"Plan { slice: 1ms, seed: 1 }","preset":"quick"}"#;
-        let other = r#"{"plan":"Plan { slice: 1ms, seed: 2 }","preset":"quick"}"#;
-        assert_eq!(words(one, other), "seed: 1 against seed: 2");
-    }
-
-    #[test]
-    fn another_seed_is_no_other_setting() {
-        let of = |slice: &str, seed: u64| {
-            format!(r#"{{"plan":"Plan {{ slice: {slice}, seed: {seed}, trim: 0.2 }}"}}"#)
-        };
-        assert_eq!(without_seed(&of("1ms", 1)), without_seed(&of("1ms", 42)));
-        assert_ne!(without_seed(&of("1ms", 1)), without_seed(&of("2ms", 1)));
     }
 }

@@ -5,16 +5,18 @@ use std::path::Path;
 
 use nbench_config::Aliases;
 use nbench_store::{Benchmark, ComparisonRow, MeasurementRow, Store};
-use nbench_templates::number::{duration, percent};
+use nbench_templates::number::{change as change_text, duration};
 use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
 
 use crate::args::HistoryArgs;
+use crate::cargo::Words;
 use crate::date::utc;
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
 use crate::record::{now_ms, store_failure, stored_comparison};
 use crate::revision::Repository;
 use crate::settings::{self, store_path};
+use crate::stored_settings::{Stored, measured_by};
 use crate::term::{Format, Term, Text, Tone};
 
 /// Reads the store and shows it on the terminal, as JSON lines or as a page.
@@ -23,13 +25,14 @@ use crate::term::{Format, Term, Text, Tone};
 /// When there is no store, it cannot be read, or the page cannot be written.
 pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     let filter = Filter::of(&args.filters, &args.filter, &[])?;
+    let words = Words::of_manifest(args.manifest_path.as_deref());
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let settings = settings::load(&root, nbench_config::Layer::default())?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
     let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
         nbench_store::ErrorKind::Missing => {
             Failure::new(Exit::Store, format!("there is no store at `{}`", path.display()))
-                .hint("`cargo nbench run` measures the working tree and makes one")
+                .hint(format!("`{}` measures the working tree and makes one", words.nbench("run")))
         }
         _ => store_failure(&e),
     })?;
@@ -58,10 +61,11 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
         let narrowed = !(args.package.is_empty() && args.bench.is_empty());
         let failure = Failure::new(Exit::NothingSelected, "the store has no matching results");
         return Err(match ids.as_slice() {
-            [] => failure.hint("`cargo nbench run` measures the working tree"),
+            [] => failure.hint(format!("`{}` measures the working tree", words.nbench("run"))),
             _ if narrowed => failure.hint("without a selection all benchmarks are shown"),
             ids => {
-                let Failure { error, hint, .. } = filter.matches_nothing(ids);
+                let Failure { error, hint, .. } =
+                    filter.matches_nothing(ids, &words.nbench("history"));
                 Failure { error: format!("{error} in the store"), hint, exit: failure.exit }
             }
         });
@@ -89,19 +93,7 @@ struct Order {
     /// How many commits were looked at, if the branch may have more.
     cut: Option<usize>,
     /// What each run was measured by.
-    measured_by: HashMap<i64, Vec<String>>,
-}
-
-/// The settings that decide what a value means; others say when a run stops and what it calls.
-fn measured_by(settings: &str) -> Vec<String> {
-    ["sample_time", "sampling_time", "slice", "warmup", "spent_cap", "batching", "order", "blocks"]
-        .into_iter()
-        .filter_map(|name| {
-            let (_, rest) = settings.split_once(&format!(" {name}: "))?;
-            let end = rest.find([',', ' ', '}']).unwrap_or(rest.len());
-            Some(format!("{name}: {}", &rest[..end]))
-        })
-        .collect()
+    measured_by: HashMap<i64, Stored>,
 }
 
 impl Order {
@@ -279,6 +271,7 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
             same_toolchain,
             toolchain_summary: row.toolchain.summary.clone(),
             launches: result.launches,
+            run: row.run.0,
             verdict_note: order.remark(row).or_else(|| {
                 (result.stop == "budget" || result.stop == "interrupted")
                     .then(|| format!("stopped early: {}", result.stop))
@@ -320,6 +313,7 @@ fn json(term: &mut Term, view: &HistoryView) {
                     "change_to_previous": point.change_to_previous,
                     "same_toolchain": point.same_toolchain,
                     "launches": point.launches,
+                    "run": point.run,
                 }));
             }
         }
@@ -355,7 +349,7 @@ fn text(term: &mut Term, view: &HistoryView) {
                     _ => "no interval".to_owned(),
                 };
                 let change = match point.change_to_previous {
-                    Some(change) => percent(change),
+                    Some(change) => change_text(change),
                     None if !point.same_toolchain => "other toolchain".to_owned(),
                     None => String::new(),
                 };
@@ -365,8 +359,9 @@ fn text(term: &mut Term, view: &HistoryView) {
                     subject.push_str(&format!("  ({note})"));
                 }
                 term.line(&format!(
-                    "  {:<16} {:>9}  {:<24} {:>16}  {subject}",
+                    "  {:<16} {:<8} {:>9}  {:<24} {:>16}  {subject}",
                     format!("{}{dirty}", point.short),
+                    format!("run {}", point.run),
                     duration(point.value_ns),
                     interval,
                     change,
@@ -374,30 +369,13 @@ fn text(term: &mut Term, view: &HistoryView) {
             }
         }
         for paired in &series.paired {
-            let change = paired.change.map_or(String::new(), |c| format!(" {}", percent(c)));
+            let change = paired.change.map_or(String::new(), |c| format!(" {}", change_text(c)));
             term.line(&format!(
                 "  paired: {} against {}: {}{change}",
                 paired.contender, paired.reference, paired.verdict
             ));
         }
     }
-    let note = "changes between points are not paired: runs at different times differ by the machine too; `cargo nbench ab` compares";
+    let note = "changes between points are not paired: runs at different times differ by the machine too; `cargo nbench ab` compares, and `cargo nbench compare` does what can be done with two stored runs";
     term.note(note);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_told_apart_by_what_they_were_measured_by_alone() {
-        let of = |sample: &str, seed: u64, looks: &str| {
-            measured_by(&format!(
-                "{{\"plan\":\"Plan {{ slice: 1ms, warmup: 30ms, looks: {looks}, seed: {seed}, sample_time: {sample} }}\"}}"
-            ))
-        };
-        assert_eq!(of("10µs", 1, "[6]"), of("10µs", 2, "[10, 16]"));
-        assert_ne!(of("10µs", 1, "[6]"), of("5ms", 1, "[6]"));
-        assert_eq!(of("10µs", 1, "[6]").len(), 3);
-    }
 }

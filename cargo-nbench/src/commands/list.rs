@@ -31,7 +31,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         report::print(term, &line);
     }
     if built.executables.is_empty() {
-        return Err(nothing_selected(&built.skipped, false));
+        return Err(nothing_selected(&built.skipped, false, &options.words));
     }
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
@@ -79,7 +79,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         }
     }
     if !found && !failed {
-        return Err(none_of(&ids, &filter));
+        return Err(none_of(&ids, &filter, &options.words));
     }
     Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
 }

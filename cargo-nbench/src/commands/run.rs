@@ -20,6 +20,7 @@ use crate::record::{Recorder, now_ms, rev, revision_row};
 use crate::revision::{Repository, Revision, Undiscovered};
 use crate::session::{Session, Sides};
 use crate::settings::{self, Plans, build_options, flag_layer, store_path};
+use crate::stored_settings;
 use crate::suite::{Target, list_target, program};
 use crate::term::Term;
 
@@ -47,7 +48,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         for line in &built.skipped {
             crate::report::print(term, line);
         }
-        return Err(nothing_selected(&built.skipped, false));
+        return Err(nothing_selected(&built.skipped, false, &options.words));
     }
 
     let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
@@ -68,7 +69,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             started_at: now_ms(),
             pid: std::process::id(),
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: settings_json(&settings),
+            settings: stored_settings::written(&settings),
             seed: settings.plan.seed,
             dirty_digest: revision.dirty.clone(),
         },
@@ -132,7 +133,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
             )
             .hint("give each benchmark a name without a time, a random number or an address")
         } else {
-            none_of(&ids, &filter)
+            none_of(&ids, &filter, &options.words)
         };
         session.abandon();
         return Err(failure);
@@ -210,14 +211,4 @@ pub fn standing_on(repository: &Repository, revision: &Revision) -> Result<Revis
     let Some(parent) = revision.parents.first() else { return Ok(revision.clone()) };
     let base = repository.resolve(parent)?;
     Ok(Revision { label: revision.label.clone(), dirty: revision.dirty.clone(), ..base })
-}
-
-/// Settings as the store keeps them.
-pub fn settings_json(settings: &nbench_config::Settings) -> String {
-    serde_json::json!({
-        "preset": settings.preset.name(),
-        "plan": format!("{:?}", settings.plan),
-        "layouts": settings.layouts.name(),
-    })
-    .to_string()
 }

@@ -22,6 +22,8 @@ pub struct Request<'r> {
     pub newest_tree: &'r Path,
     /// The user's flags for that workspace.
     pub newest_options: &'r BuildOptions,
+    /// The revision that has the benchmarks, as the user named it.
+    pub newest_label: &'r str,
     /// The workspace whose library is measured.
     pub workspace: &'r Workspace,
     /// Root of its checkout.
@@ -125,7 +127,10 @@ fn one(
             }
         }
     }
-    term.start_building(&format!("building today's benchmarks against {}", request.label));
+    term.start_building(&format!(
+        "building the benchmarks of {} against {}",
+        request.newest_label, request.label
+    ));
     let built = build_each(
         &workspace,
         &targets,

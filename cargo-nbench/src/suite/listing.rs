@@ -32,6 +32,12 @@ pub struct Unsteady {
 }
 
 impl Unsteady {
+    /// A target of which these ids come and go.
+    #[cfg(test)]
+    pub fn losing(ids: &[&str]) -> Unsteady {
+        Unsteady { lost: ids.iter().map(|id| (*id).to_owned()).collect(), ..Unsteady::default() }
+    }
+
     /// What is to be known of one benchmark.
     pub fn note_of(&self, id: &str) -> Option<String> {
         self.notes.get(id).cloned()

@@ -62,6 +62,7 @@ fn samples_are_what_is_printed() {
         faster: 14,
         inconclusive: 2,
         seconds: 49.8,
+        run: Some(7),
         geometric_means: vec![GeometricMeanLine {
             contender: "@tree".into(),
             change: -0.334,
