@@ -265,7 +265,8 @@ mod tests {
     #[test]
     fn what_differs_is_named_with_both_values_and_no_torn_text() {
         let plain = settings(|_| ());
-        let table: [(fn(&mut Plan), &[&str]); 5] = [
+        type Row = (fn(&mut Plan), &'static [&'static str]);
+        let table: [Row; 5] = [
             (|plan| plan.precision = 0.01, &["precision: 0.02 against 0.01"]),
             (
                 |plan| {
