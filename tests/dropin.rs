@@ -19,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cargo_nbench::dropin::materialise;
+use cargo_nbench::foreign::dropin::materialise;
 use tempfile::TempDir;
 
 /// A package with bench targets, and the stand-in that it depends on.

@@ -12,21 +12,21 @@ pub mod run;
 
 use nbench_config::Settings;
 
-use crate::cargo::{
+use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
     OWN_RUNNER, STAND_IN, Selected, Words, Workspace, build, failure, select,
 };
+use crate::build::own_runner::{self, Place};
+use crate::cli::settings::limits;
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
-use crate::gate::{self, GatePolicy};
 use crate::interrupt;
-use crate::launch::Starter;
 use crate::lines::{FailureLine, Line, Skipped, TargetLine};
-use crate::own_runner::{self, Place};
-use crate::place::Placement;
-use crate::report;
-use crate::session::Ended;
-use crate::settings::limits;
+use crate::measure::filter::Filter;
+use crate::measure::launch::Starter;
+use crate::measure::place::Placement;
+use crate::results::gate::{self, GatePolicy};
+use crate::results::report;
+use crate::results::session::Ended;
 use crate::term::{Term, Text, Tone};
 
 /// What is said while another process builds in the same target directory.
@@ -208,7 +208,7 @@ pub fn starter(settings: &Settings, pin: bool) -> Starter {
 
 /// The host as the store has it.
 pub fn host_row() -> nbench_store::Host {
-    let host = crate::fingerprint::Host::read();
+    let host = crate::build::fingerprint::Host::read();
     nbench_store::Host {
         key: host.key,
         summary: host.summary,
@@ -224,7 +224,7 @@ pub fn describe_toolchain(
     executables: &[Executable],
 ) -> nbench_store::Toolchain {
     let all: Vec<&Executable> = executables.iter().collect();
-    let toolchain = crate::fingerprint::toolchain(context, options, workspace, &all);
+    let toolchain = crate::build::fingerprint::toolchain(context, options, workspace, &all);
     nbench_store::Toolchain {
         key: toolchain.key,
         summary: toolchain.summary,
@@ -232,7 +232,9 @@ pub fn describe_toolchain(
     }
 }
 
-fn components(facts: &std::collections::BTreeMap<String, crate::fingerprint::Component>) -> String {
+fn components(
+    facts: &std::collections::BTreeMap<String, crate::build::fingerprint::Component>,
+) -> String {
     let facts: serde_json::Map<String, serde_json::Value> =
         facts.iter().map(|(name, fact)| (name.clone(), fact.to_string().into())).collect();
     serde_json::Value::Object(facts).to_string()

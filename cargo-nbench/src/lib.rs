@@ -5,63 +5,46 @@
 //! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
 //! `drive` (how it is measured), `session`, `recorder`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
 
-pub mod args;
-pub mod bridge;
-mod busy;
-pub mod cache;
-mod capture;
-pub mod cargo;
-pub mod checkout;
-pub mod commands;
-pub mod date;
-pub mod drive;
-pub mod dropin;
-pub mod failure;
-pub mod filter;
-pub mod fingerprint;
+mod build;
+mod cache;
+mod cli;
+mod commands;
+mod failure;
+pub mod foreign;
 #[cfg(feature = "post")]
-pub mod forge;
-pub mod gate;
-mod git;
-pub mod identical;
-pub mod identity;
-pub mod interrupt;
-pub mod launch;
-pub mod layout;
-pub mod lines;
-pub mod link;
-pub mod lint_cap;
-mod one_path;
-pub mod orphans;
-pub mod overlay;
-pub mod own_runner;
-pub mod page;
-pub mod place;
-pub mod policy;
+mod forge;
+mod interrupt;
+mod lines;
+mod measure;
 mod private;
-pub mod record;
-pub mod recorder;
-pub mod report;
-pub mod revision;
+mod relink;
+mod results;
+mod revisions;
 mod secrets;
-pub mod session;
-pub mod settings;
-pub mod sides;
-pub mod stored_settings;
-pub mod suggest;
-pub mod suite;
+mod suggest;
 pub mod term;
-pub mod text;
-pub mod walk;
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, without_cargo_word};
-use crate::failure::{Exit, Failure};
+use crate::cli::args::{Cli, Command, without_cargo_word};
+use crate::failure::Failure;
 use crate::lines::{ErrorLine, Line};
 use crate::term::Term;
+
+pub use crate::failure::Exit;
+
+/// What this very program does when cargo starts it in place of another: of rustc, to cap the lints of old
+/// code; of a bench executable, to learn how it would be started; of a criterion suite's worker. `None`
+/// when it was started as itself.
+pub fn in_place_of_another() -> Option<ExitCode> {
+    let words = std::env::args_os;
+    build::lint_cap::maybe_run_as_wrapper(words())
+        .or_else(|| build::cargo::maybe_answer(words()))
+        .or_else(|| foreign::bridge::maybe_run(words()))
+}
 
 /// Runs a command line, its first word being the program, and returns the exit code.
 pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
@@ -91,7 +74,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
             // Interrupted work failed because the user said so.
             let exit = if interrupt::requested() { Exit::Interrupted } else { exit };
             match measuring(&cli.command) {
-                Some(command) => report::print(
+                Some(command) => results::report::print(
                     term,
                     &Line::Error(ErrorLine {
                         command: command.to_owned(),

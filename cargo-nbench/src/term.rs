@@ -3,14 +3,15 @@
 //! as [`Text`], and what is passed on is cleared by `text`.
 
 mod progress;
+pub(crate) mod text;
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub use crate::text::{Text, Tone};
-use crate::text::{passed, plain_json, shown};
+pub use crate::term::text::{Text, Tone};
+use crate::term::text::{passed, plain_json, shown};
 use progress::{Progress, time};
 
 /// What the results on standard output look like.
@@ -389,7 +390,7 @@ mod tests {
         });
         for text in [out, err] {
             assert!(text.lines().count() > 1);
-            assert!(!text.contains(|c| c != '\n' && crate::text::is_hidden(c)), "{text:?}");
+            assert!(!text.contains(|c| c != '\n' && crate::term::text::is_hidden(c)), "{text:?}");
         }
     }
 

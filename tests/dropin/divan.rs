@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use cargo_nbench::dropin::materialise;
+use cargo_nbench::foreign::dropin::materialise;
 use nbench::{Reading, Throughput};
 
 use crate::worker::Worker;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use cargo_nbench::dropin::{STAND_INS, materialise};
+use cargo_nbench::foreign::dropin::{STAND_INS, materialise};
 
 use crate::{cargo, told};
 

@@ -9,19 +9,19 @@ use nbench_engine::stats::{self, proportion_interval};
 use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
-use crate::args::AaArgs;
+use crate::build::sides::{Wish, build_sides};
+use crate::cli::args::AaArgs;
+use crate::cli::settings::{self, Plans, build_options, flag_layer};
 use crate::commands::{none_of, nothing_selected, starter, tell_harnesses};
-use crate::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
 use crate::interrupt;
-use crate::layout::{Draws, Supply};
 use crate::lines::{FailureLine, Line};
-use crate::report;
-use crate::revision::Repository;
-use crate::settings::{self, Plans, build_options, flag_layer};
-use crate::sides::{Wish, build_sides};
-use crate::suite::list_target;
+use crate::measure::drive::{At, Options, Sink, Task, Trial, drive};
+use crate::measure::filter::Filter;
+use crate::measure::layout::{Draws, Supply};
+use crate::measure::suite::list_target;
+use crate::results::report;
+use crate::revisions::revision::Repository;
 use crate::term::{Format, Term, Text, Tone};
 
 /// What repeated comparisons of one benchmark with itself brought.
@@ -150,7 +150,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for remark in repository.remarks() {
         term.warn(&remark);
     }
-    if let Some(busy) = crate::busy::warning() {
+    if let Some(busy) = crate::measure::busy::warning() {
         term.warn(&busy);
     }
     let options = build_options(&args.build);

@@ -10,28 +10,28 @@ use nbench_config::Layouts;
 use nbench_engine::IntervalMethod;
 use nbench_store::{NewRun, RunCommand};
 
-use crate::args::AbArgs;
+use crate::build::sides::{Sides, Wish, build_sides};
+use crate::cli::args::AbArgs;
+use crate::cli::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
 use crate::commands::{
     exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
 };
-use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
-use crate::gate::GatePolicy;
 use crate::interrupt;
-use crate::layout::{Draws, Supply};
 use crate::lines::{Context, Line};
-use crate::page::Page;
-use crate::place::addresses_summary;
-use crate::policy::{self, Compared};
-use crate::record::{Recorder, now_ms, rev, revision_row};
-use crate::revision::{Repository, Revision};
-use crate::session::{self, Session};
-use crate::settings::{self, Plans, build_options, flag_layer, store_path};
-use crate::sides::{Sides, Wish, build_sides};
-use crate::stored_settings;
-use crate::suite::list_target;
+use crate::measure::drive::{Options, drive};
+use crate::measure::filter::Filter;
+use crate::measure::layout::{Draws, Supply};
+use crate::measure::place::addresses_summary;
+use crate::measure::suite::list_target;
+use crate::results::gate::GatePolicy;
+use crate::results::page::Page;
+use crate::results::policy::{self, Compared};
+use crate::results::record::{Recorder, now_ms, rev, revision_row};
+use crate::results::session::{self, Session};
+use crate::results::stored_settings;
+use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 
 use advice::{Newcomers, Overlay};
@@ -84,7 +84,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
     term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
 
-    if let Some(busy) = crate::busy::warning() {
+    if let Some(busy) = crate::measure::busy::warning() {
         term.warn(&busy);
     }
     let options = build_options(&args.build);

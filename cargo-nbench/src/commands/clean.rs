@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::args::CleanArgs;
 use crate::cache;
-use crate::checkout;
+use crate::cli::args::CleanArgs;
 use crate::failure::{Exit, Failure};
-use crate::revision::Repository;
+use crate::revisions::checkout;
+use crate::revisions::revision::Repository;
 use crate::term::Term;
 
 /// Frees the cache of this repository, or of all.

@@ -6,12 +6,12 @@ use std::path::Path;
 use nbench_store::{RunCommand, RunRow, Store};
 use nbench_templates::{CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched};
 
-use crate::args::CommentArgs;
-use crate::cargo::Words;
+use crate::build::cargo::Words;
+use crate::cli::args::CommentArgs;
+use crate::cli::settings::{self, store_path};
 use crate::failure::{Exit, Failure};
 use crate::lines::{Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, parse};
-use crate::record::{store_failure, stored_comparison};
-use crate::settings::{self, store_path};
+use crate::results::record::{store_failure, stored_comparison};
 use crate::term::Term;
 
 /// Largest input of `--from`; a result of thousands of benchmarks stays far below it.
@@ -142,8 +142,11 @@ fn stored(term: &mut Term, args: &CommentArgs) -> Result<Vec<Line>, Failure> {
         let lines = lines_of(&store, &run).map_err(store_error)?;
         if has_results(&lines) {
             // A build that failed has left no run: only the time tells that this is not the newest.
-            let which =
-                format!("run {} of {}", run.id.0, crate::date::utc(run.begun.started_at / 1000));
+            let which = format!(
+                "run {} of {}",
+                run.id.0,
+                crate::results::date::utc(run.begun.started_at / 1000)
+            );
             match passed_over.first() {
                 Some(newest) => term.warn(&format!(
                     "run {newest}, the newest comparison, has no results; this is {which}"

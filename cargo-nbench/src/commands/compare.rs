@@ -13,16 +13,16 @@ use nbench_engine::{StopReason, Verdict};
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
 use nbench_templates::number::{change as change_text, duration, percent_interval};
 
-use crate::args::{CompareArgs, MethodArg};
+use crate::cli::args::{CompareArgs, MethodArg};
+use crate::cli::settings::{self, store_path};
 use crate::commands::run::standing_on;
-use crate::date::utc;
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
 use crate::lines::{Line, Unmatched};
-use crate::record::store_failure;
-use crate::revision::{Repository, Revision};
-use crate::settings::{self, store_path};
-use crate::stored_settings;
+use crate::measure::filter::Filter;
+use crate::results::date::utc;
+use crate::results::record::store_failure;
+use crate::results::stored_settings;
+use crate::revisions::revision::{Repository, Revision};
 use crate::term::{Term, Text, Tone};
 
 /// The sentence that stands by every result, for people and in JSON.
@@ -285,7 +285,7 @@ fn only_in(term: &mut Term, row: &MeasurementRow, run: &RunRow) {
         benchmark: Some(row.benchmark.name.clone()),
         side: format!("run {}", run.id.0),
     });
-    crate::report::print(term, &line);
+    crate::results::report::print(term, &line);
 }
 
 /// What all results of one invocation share.

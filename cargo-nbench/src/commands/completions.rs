@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 
-use crate::args::{Cli, CompletionsArgs};
+use crate::cli::args::{Cli, CompletionsArgs};
 use crate::failure::Exit;
 use crate::term::Term;
 

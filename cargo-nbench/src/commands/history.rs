@@ -8,15 +8,15 @@ use nbench_store::{Benchmark, ComparisonRow, MeasurementRow, Store};
 use nbench_templates::number::{change as change_text, duration};
 use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
 
-use crate::args::HistoryArgs;
-use crate::cargo::Words;
-use crate::date::utc;
+use crate::build::cargo::Words;
+use crate::cli::args::HistoryArgs;
+use crate::cli::settings::{self, store_path};
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
-use crate::record::{now_ms, store_failure, stored_comparison};
-use crate::revision::Repository;
-use crate::settings::{self, store_path};
-use crate::stored_settings::{Stored, measured_by};
+use crate::measure::filter::Filter;
+use crate::results::date::utc;
+use crate::results::record::{now_ms, store_failure, stored_comparison};
+use crate::results::stored_settings::{Stored, measured_by};
+use crate::revisions::revision::Repository;
 use crate::term::{Format, Term, Text, Tone};
 
 /// Reads the store and shows it on the terminal, as JSON lines or as a page.
@@ -291,7 +291,7 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
 fn write_page(view: &HistoryView, file: &Path) -> Result<(), Failure> {
     let page = nbench_templates::history_page(view)
         .map_err(|error| Failure::new(Exit::Publish, format!("render the page: {error}")))?;
-    crate::page::write_file(&page, file)
+    crate::results::page::write_file(&page, file)
 }
 
 fn json(term: &mut Term, view: &HistoryView) {

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use crate::args::ListArgs;
-use crate::cargo::load;
+use crate::build::cargo::load;
+use crate::cli::args::ListArgs;
+use crate::cli::settings::build_options;
 use crate::commands::{ANOTHER_BUILDS, build_selected, none_of, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
-use crate::launch::Starter;
 use crate::lines::Line;
-use crate::place::Placement;
-use crate::report;
-use crate::settings::build_options;
-use crate::suite::{Target, list_target, program};
+use crate::measure::filter::Filter;
+use crate::measure::launch::Starter;
+use crate::measure::place::Placement;
+use crate::measure::suite::{Target, list_target, program};
+use crate::results::report;
 use crate::term::{Format, Term};
 
 /// Lists benchmarks; runs the set-up code of every suite.

@@ -4,24 +4,24 @@ use std::path::Path;
 
 use nbench_store::{NewRun, RunCommand};
 
-use crate::args::RunArgs;
-use crate::cargo::load;
+use crate::build::cargo::load;
+use crate::cli::args::RunArgs;
+use crate::cli::settings::{self, Plans, build_options, flag_layer, store_path};
 use crate::commands::{
     ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, none_of,
     nothing_selected, starter, tell_harnesses,
 };
-use crate::drive::{Options, drive};
 use crate::failure::{Exit, Failure};
-use crate::filter::Filter;
-use crate::gate::GatePolicy;
 use crate::interrupt;
 use crate::lines::{Context, Line};
-use crate::record::{Recorder, now_ms, rev, revision_row};
-use crate::revision::{Repository, Revision, Undiscovered};
-use crate::session::{Session, Sides};
-use crate::settings::{self, Plans, build_options, flag_layer, store_path};
-use crate::stored_settings;
-use crate::suite::{Target, list_target, program};
+use crate::measure::drive::{Options, drive};
+use crate::measure::filter::Filter;
+use crate::measure::suite::{Target, list_target, program};
+use crate::results::gate::GatePolicy;
+use crate::results::record::{Recorder, now_ms, rev, revision_row};
+use crate::results::session::{Session, Sides};
+use crate::results::stored_settings;
+use crate::revisions::revision::{Repository, Revision, Undiscovered};
 use crate::term::Term;
 
 /// Builds, measures, stores and reports.
@@ -31,7 +31,7 @@ use crate::term::Term;
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
     let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
-    if let Some(busy) = crate::busy::warning() {
+    if let Some(busy) = crate::measure::busy::warning() {
         term.warn(&busy);
     }
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
@@ -46,7 +46,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
-            crate::report::print(term, line);
+            crate::results::report::print(term, line);
         }
         return Err(nothing_selected(&built.skipped, false, &options.words));
     }

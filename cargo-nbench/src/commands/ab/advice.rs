@@ -1,11 +1,11 @@
 //! When `ab` names `--overlay-benches`: where the newest revision has benchmarks that an older one lacks,
 //! as most changes made for speed do. It must not know how they are laid over.
 
-use crate::cargo::BuildOptions;
-use crate::filter::Filter;
+use crate::build::cargo::BuildOptions;
 use crate::lines::Line;
-use crate::revision::Revision;
-use crate::suite::Listed;
+use crate::measure::filter::Filter;
+use crate::measure::suite::Listed;
+use crate::revisions::revision::Revision;
 
 /// Whether the flag can be taken along with the others, and whose benchmarks it takes.
 #[derive(Clone, Copy)]
@@ -101,10 +101,10 @@ impl Newcomers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Program;
     use crate::lines::Unmatched;
-    use crate::suite::{Target, Unsteady};
-    use crate::walk::Listing;
+    use crate::measure::launch::Program;
+    use crate::measure::suite::{Target, Unsteady};
+    use crate::measure::walk::Listing;
     use nbench::wire::Offer;
 
     fn listed(sides: &[&[&str]]) -> Listed {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use nbench_store::{RunCommand, RunRow, RunState, Store};
 
-use crate::date::utc;
 use crate::failure::{Exit, Failure};
-use crate::record::store_failure;
+use crate::results::date::utc;
+use crate::results::record::store_failure;
 use crate::term::{Term, Text, Tone};
 
 /// How many runs are listed.

@@ -1,0 +1,11 @@
+//! From the trees of revisions to executables: cargo, the other side's bench sources, what the
+//! executables are made of. It must not know how they are measured.
+
+pub(crate) mod cargo;
+pub(crate) mod fingerprint;
+pub(crate) mod identical;
+pub(crate) mod lint_cap;
+pub(crate) mod one_path;
+pub(crate) mod overlay;
+pub(crate) mod own_runner;
+pub(crate) mod sides;

@@ -1,0 +1,13 @@
+//! From executables to samples: which benchmarks there are, the workers that run them, and the schedule
+//! of launches. It must not know what becomes of results.
+
+pub(crate) mod busy;
+pub(crate) mod drive;
+pub(crate) mod filter;
+pub(crate) mod identity;
+pub(crate) mod launch;
+pub(crate) mod layout;
+pub(crate) mod orphans;
+pub(crate) mod place;
+pub(crate) mod suite;
+pub(crate) mod walk;

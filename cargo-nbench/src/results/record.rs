@@ -1,0 +1,486 @@
+//! The only translator between engine results, rows of the store and output lines. It measures, stores
+//! and prints nothing.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nbench::Throughput;
+use nbench_engine::calibrate::Implausible;
+use nbench_engine::own::OwnChange;
+use nbench_engine::paired::PairedLaunch;
+use nbench_engine::{
+    Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, StopReason, Verdict,
+};
+use nbench_store::{
+    ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
+};
+
+use crate::failure::{Exit, Failure};
+use crate::lines::{Comparison, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine};
+pub use crate::results::recorder::{Key, Recorder};
+use crate::revisions::revision::Revision;
+
+/// A failure of the store in our words.
+pub fn store_failure(error: &StoreError) -> Failure {
+    let failure = Failure::new(Exit::Store, error.message());
+    if error.hint().is_empty() { failure } else { failure.hint(error.hint()) }
+}
+
+/// Now, in milliseconds since the Unix epoch.
+pub fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_millis()).ok())
+        .unwrap_or(0)
+}
+
+/// A revision as the store has it.
+pub fn revision_row(revision: &Revision) -> nbench_store::Revision {
+    nbench_store::Revision {
+        commit: revision.commit.clone(),
+        tree: revision.tree.clone(),
+        parents: revision.parents.clone(),
+        author_time: revision.author_time,
+        committer_time: revision.committer_time,
+        subject: revision.subject.clone(),
+    }
+}
+
+/// A revision as the lines have it.
+pub fn rev(revision: &Revision) -> Rev {
+    Rev {
+        rev: revision.label.clone(),
+        commit: revision.commit.clone(),
+        dirty: revision.dirty.is_some(),
+    }
+}
+
+/// A count that fits its column; launches are few by construction.
+pub fn small(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The last launch of a comparison, as the store has it.
+pub fn paired_launch(
+    index: usize,
+    launch: &PairedLaunch,
+    contender: usize,
+    iters: u64,
+) -> Option<ComparisonLaunch> {
+    let estimate = launch.estimates.get(contender - 1).copied().flatten()?;
+    let lead = launch
+        .rounds
+        .iter()
+        .map(|round| {
+            let first = round.order.iter().find(|s| **s == 0 || **s == contender);
+            if first == Some(&0) { 'R' } else { 'C' }
+        })
+        .collect();
+    let column = |subject: usize| launch.rounds.iter().map(|r| r.per_operation[subject]).collect();
+    Some(ComparisonLaunch {
+        launch: small(index),
+        iters,
+        lead,
+        reference: column(0),
+        contender: column(contender),
+        estimate,
+    })
+}
+
+/// A measurement as a line.
+pub fn measurement_line(
+    key: &Key,
+    trial: &Measure,
+    throughput: Option<&Throughput>,
+) -> Option<Measurement> {
+    let estimate = trial.estimate()?;
+    let implausible = trial.calibration().and_then(|c| c.implausible).map(Implausible::note);
+    let notes =
+        trial.plan().blocks.then_some(crate::foreign::bridge::NOTE).into_iter().chain(implausible);
+    Some(Measurement {
+        package: key.package.clone(),
+        target: key.target.clone(),
+        benchmark: key.benchmark.clone(),
+        unit: "ns".to_owned(),
+        estimate: estimate.nanos,
+        low: estimate.interval.map(|i| i.0),
+        high: estimate.interval.map(|i| i.1),
+        confidence: estimate.interval.map(|i| i.2),
+        launches: estimate.launches,
+        samples: estimate.samples,
+        iters_per_sample: trial.calibration().and_then(|c| c.iters.first().copied()).unwrap_or(1),
+        stop: stop_word(trial.decide()),
+        spread: estimate.spread,
+        min: estimate.min,
+        mean: estimate.mean,
+        outliers: estimate.outliers.total(),
+        throughput: throughput.map(throughput_line),
+        own: trial
+            .own()
+            .into_iter()
+            .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
+            .collect(),
+        notes: notes.map(str::to_owned).collect(),
+    })
+}
+
+/// Why a trial ended, in the stable word.
+pub fn stop_word(decision: Decision) -> String {
+    match decision {
+        Decision::Done(reason) => reason.word().to_owned(),
+        Decision::More => "unfinished".to_owned(),
+    }
+}
+
+/// Work per operation as a line has it.
+pub fn throughput_line(throughput: &Throughput) -> ThroughputLine {
+    let (amount, unit) = match throughput {
+        Throughput::Bytes(n) => (*n as f64, "bytes".to_owned()),
+        Throughput::Elements(n) => (*n as f64, "elements".to_owned()),
+        Throughput::Custom { amount, unit } => (*amount, unit.clone()),
+        other => (1.0, format!("{other:?}")),
+    };
+    ThroughputLine { amount, unit }
+}
+
+/// A measurement line as the store has it.
+pub fn measurement_result(line: &Measurement) -> MeasurementResult {
+    MeasurementResult {
+        estimate: line.estimate,
+        interval: line.low.zip(line.high),
+        confidence: line.confidence,
+        launches: small(line.launches),
+        samples: line.samples as u64,
+        iters: line.iters_per_sample,
+        stop: line.stop.clone(),
+        details: serde_json::to_string(line).unwrap_or_else(|_| "{}".to_owned()),
+    }
+}
+
+/// A comparison as a line, without what is said about link layouts.
+pub fn comparison_line(
+    key: &Key,
+    trial: &Compare,
+    reference: Rev,
+    contender: Rev,
+    p_adjusted: Option<f64>,
+) -> Comparison {
+    let judgement = trial.judgement(key.contender);
+    let times = times_of(trial, (0, key.contender), judgement.change);
+    let d = trial.diagnostics(key.contender);
+    let mut notes = Vec::new();
+    if let Some(trend) = d.trend.filter(|trend| {
+        // Beside a large change the tail of its warm-up is no news.
+        d.trend_is_systematic && trend.abs() > 0.2 * judgement.change.map_or(0.0, f64::abs)
+    }) {
+        notes.push(format!(
+            "the ratio drifts by {:+.1} % within a launch: its cost seems to grow or shrink with use",
+            100.0 * trend
+        ));
+    }
+    if !d.disagreeing_launches.is_empty() {
+        let numbers: Vec<String> =
+            d.disagreeing_launches.iter().map(|l| (l + 1).to_string()).collect();
+        let (noun, verb) =
+            if numbers.len() == 1 { ("launch", "disagrees") } else { ("launches", "disagree") };
+        notes.push(format!(
+            "{noun} {} {verb} with the others, which the estimate withstands",
+            numbers.join(", ")
+        ));
+    }
+    if judgement.verdict == Verdict::Inconclusive {
+        let apart = judgement.interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0)
+            && judgement.change.is_some_and(|c| c.abs() > trial.plan().threshold);
+        match p_adjusted.filter(|_| apart) {
+            Some(p) => notes.push(format!(
+                "by itself it would be called, beside all comparisons of this run it is not (adjusted p = {p:.2}); `--filter` asks about it alone"
+            )),
+            // Who interrupted it knows why there is no verdict.
+            None if trial.decide() == Decision::Done(StopReason::Interrupted) => {}
+            None => notes.extend(advice(&judgement, trial)),
+        }
+    }
+    if trial.plan().order == Order::Sequential {
+        notes.push(
+            "one case was taken after the other: what the machine did meanwhile is part of this"
+                .to_owned(),
+        );
+    }
+    if trial.plan().interval == IntervalMethod::BlockBootstrap {
+        notes.push(
+            "the interval is over pairs, which share the luck of their launch: it is too narrow"
+                .to_owned(),
+        );
+    }
+    if let Some(implausible) = trial.calibration().and_then(|c| c.implausible) {
+        notes.push(implausible.note().to_owned());
+    }
+    if trial.plan().blocks {
+        notes.push(crate::foreign::bridge::NOTE.to_owned());
+    } else if trial.calibration().is_some_and(|c| c.slow) {
+        notes.push("one operation takes longer than 50 ms: one pair a launch".to_owned());
+    } else if d.untrimmed && judgement.pairs > 0 {
+        notes.push("fewer than 5 pairs a launch: nothing was trimmed".to_owned());
+    }
+    Comparison {
+        package: key.package.clone(),
+        target: key.target.clone(),
+        benchmark: key.benchmark.clone(),
+        reference,
+        contender,
+        change: judgement.change,
+        low: judgement.interval.map(|i| i.low),
+        high: judgement.interval.map(|i| i.high),
+        confidence: Some(trial.looks().confidence()),
+        look_error: judgement.interval.map(|i| i.level),
+        verdict: judgement.verdict.word().to_owned(),
+        p_adjusted,
+        threshold: trial.plan().threshold,
+        pairs: judgement.pairs,
+        launches: judgement.launches,
+        smallest: judgement.smallest,
+        stop: stop_word(trial.decide()),
+        reference_ns: times.map(|t| t.0),
+        contender_ns: times.map(|t| t.1),
+        iters_per_sample: trial
+            .calibration()
+            .map(|c| vec![c.iters[0], c.iters[key.contender]])
+            .unwrap_or_default(),
+        layout: "off".to_owned(),
+        layout_share: None,
+        order_effect: d.order_effect,
+        lag1: d.lag1,
+        contender_wins: d.contender_wins,
+        reference_wins: d.reference_wins,
+        ties: d.ties,
+        between_launches: d.between_launches,
+        within_launch: d.within_launch,
+        launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
+        own: trial.own_changes(key.contender).into_iter().map(own_change_line).collect(),
+        notes,
+    }
+}
+
+fn own_change_line(own: OwnChange) -> OwnChangeLine {
+    OwnChangeLine {
+        name: own.name,
+        unit: own.unit,
+        reference: own.reference,
+        contender: own.contender,
+        low: own.interval.map(|i| i.low),
+        high: own.interval.map(|i| i.high),
+        difference: own.difference,
+        unavailable: own.change.as_ref().err().cloned(),
+        change: own.change.ok(),
+    }
+}
+
+/// Times per operation of two subjects whose ratio is the change. The change is of pairs, which withstand
+/// what both sides met together; medians of either side by itself do not, and would contradict it. Their
+/// common level is what is kept of these.
+fn times_of(
+    trial: &Compare,
+    (reference, contender): (usize, usize),
+    change: Option<f64>,
+) -> Option<(f64, f64)> {
+    let (one, other) = trial.typical(reference).zip(trial.typical(contender))?;
+    Some(match change.map(|change| (1.0 + change).sqrt()) {
+        Some(root) if root.is_finite() && root > 0.0 && one > 0.0 && other > 0.0 => {
+            let level = (one * other).sqrt();
+            (level / root, level * root)
+        }
+        _ => (one, other),
+    })
+}
+
+/// Two contenders against each other, from the launches in which both were compared with the
+/// reference. It is printed, not stored: the launches are.
+pub fn between_line(
+    key: &Key,
+    trial: &Compare,
+    subjects: (usize, usize),
+    reference: Rev,
+    contender: Rev,
+) -> Comparison {
+    let (first, second) = subjects;
+    let judgement = trial.between(first, second);
+    let times = times_of(trial, subjects, judgement.change);
+    Comparison {
+        package: key.package.clone(),
+        target: key.target.clone(),
+        benchmark: key.benchmark.clone(),
+        reference,
+        contender,
+        change: judgement.change,
+        low: judgement.interval.map(|i| i.low),
+        high: judgement.interval.map(|i| i.high),
+        confidence: Some(trial.looks().confidence()),
+        look_error: judgement.interval.map(|i| i.level),
+        verdict: judgement.verdict.word().to_owned(),
+        threshold: trial.plan().threshold,
+        pairs: judgement.pairs,
+        launches: judgement.launches,
+        smallest: judgement.smallest,
+        stop: stop_word(trial.decide()),
+        reference_ns: times.map(|t| t.0),
+        contender_ns: times.map(|t| t.1),
+        layout: "off".to_owned(),
+        ..Comparison::default()
+    }
+}
+
+/// What would turn an inconclusive result into a verdict.
+fn advice(judgement: &Judgement, trial: &Compare) -> Option<String> {
+    let threshold = trial.plan().threshold;
+    if trial.decide() == Decision::Done(nbench_engine::StopReason::Budget) {
+        // More launches in the plan are no help where it was not the plan that ended them.
+        return Some("the budget ended it: a larger `--budget` gives it more launches".to_owned());
+    }
+    let Some(interval) = judgement.interval else {
+        return Some(format!(
+            "{} launches have no interval at this confidence: give it more (`--budget`, `--preset`)",
+            judgement.launches
+        ));
+    };
+    if !trial.plan().may_say_equivalent && interval.low >= -threshold && interval.high <= threshold
+    {
+        return Some("one early look is too weak to say equivalent: drop `--preset quick`".into());
+    }
+    // Intervals shrink with the root of the number of launches.
+    let half = (interval.high - interval.low) / 2.0;
+    let ratio = (half / threshold.max(1e-6)).powi(2);
+    let needed = (judgement.launches as f64 * ratio).ceil();
+    Some(if half <= threshold {
+        format!(
+            "the change lies near the threshold of {:.1} %: more launches (`--preset thorough`) or another `--threshold` decide it",
+            100.0 * threshold
+        )
+    } else if needed <= Looks::thorough().last() as f64 {
+        format!(
+            "about {needed:.0} launches would see {:.1} %: `--preset thorough`",
+            100.0 * threshold
+        )
+    } else {
+        format!(
+            "about {needed:.0} launches would see {:.1} %: a quieter host or a larger `--threshold` helps more",
+            100.0 * threshold
+        )
+    })
+}
+
+/// A comparison line as the store has it. The line itself travels in the details, so that nothing
+/// that was said is lost.
+pub fn comparison_result(line: &Comparison) -> ComparisonResult {
+    ComparisonResult {
+        change: line.change,
+        interval: line.low.zip(line.high),
+        confidence: line.confidence,
+        verdict: line.verdict.clone(),
+        launches: small(line.launches),
+        pairs: line.pairs as u64,
+        smallest: line.smallest,
+        stop: line.stop.clone(),
+        details: serde_json::to_string(line).unwrap_or_else(|_| "{}".to_owned()),
+    }
+}
+
+/// A stored comparison as a line; `None` while it has no result.
+pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
+    let result = row.result.as_ref()?;
+    let side = |side: &Side| Rev {
+        rev: side.label.clone(),
+        commit: side.commit.clone(),
+        dirty: side.dirty_digest.is_some(),
+    };
+    let told: Comparison = serde_json::from_str(&result.details).unwrap_or_default();
+    Some(Comparison {
+        package: row.benchmark.package.clone(),
+        target: row.benchmark.target.clone(),
+        benchmark: row.benchmark.name.clone(),
+        reference: side(&row.reference),
+        contender: side(&row.contender),
+        change: result.change,
+        low: result.interval.map(|i| i.0),
+        high: result.interval.map(|i| i.1),
+        confidence: result.confidence,
+        verdict: result.verdict.clone(),
+        threshold: row.threshold,
+        pairs: usize::try_from(result.pairs).unwrap_or(usize::MAX),
+        launches: result.launches as usize,
+        smallest: result.smallest,
+        stop: result.stop.clone(),
+        ..told
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nbench_engine::Plan;
+    use nbench_engine::collect::Round;
+    use nbench_engine::observe::Silent;
+
+    /// Launches whose medians say that the contender is faster and whose pairs say that it is slower.
+    fn torn() -> Compare {
+        let mut trial = Compare::new("x", 2, Plan::default());
+        for launch in 0..10 {
+            let level = if launch % 2 == 0 { 100.0 } else { 300.0 };
+            let round = |order: Vec<usize>, scale: f64| Round {
+                order,
+                per_operation: vec![
+                    level * scale,
+                    level * scale * if scale > 1.5 { 0.5 } else { 1.02 },
+                ],
+                cpu: vec![None, None],
+            };
+            let rounds = (0..20)
+                .map(|i| {
+                    round(
+                        if i % 2 == 0 { vec![0, 1] } else { vec![1, 0] },
+                        if i < 4 { 2.0 } else { 1.0 },
+                    )
+                })
+                .collect();
+            trial.accept(rounds, &mut Silent);
+        }
+        trial
+    }
+
+    #[test]
+    fn times_and_change_never_contradict_each_other() {
+        let trial = torn();
+        let change = trial.judgement(1).change.unwrap();
+        for change in [change, -0.007, 0.0, 4.0, -0.99975] {
+            let (one, other) = times_of(&trial, (0, 1), Some(change)).unwrap();
+            assert!((other / one - 1.0 - change).abs() < 1e-9, "{one} {other} {change}");
+            let level = trial.typical(0).unwrap() * trial.typical(1).unwrap();
+            assert!((one * other / level - 1.0).abs() < 1e-9);
+        }
+        let key =
+            Key { package: "p".into(), target: "t".into(), benchmark: "b".into(), contender: 1 };
+        let line = comparison_line(&key, &trial, Rev::default(), Rev::default(), None);
+        let (one, other) = line.reference_ns.zip(line.contender_ns).unwrap();
+        assert!((other / one - 1.0 - line.change.unwrap()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn times_without_a_change_are_those_that_were_seen() {
+        let trial = torn();
+        let seen = trial.typical(0).zip(trial.typical(1));
+        assert_eq!(times_of(&trial, (0, 1), None), seen);
+        assert_eq!(times_of(&trial, (0, 1), Some(-1.0)), seen);
+        assert_eq!(times_of(&trial, (0, 1), Some(f64::NAN)), seen);
+    }
+
+    #[test]
+    fn what_the_budget_ended_is_not_told_to_plan_more() {
+        let mut trial = torn();
+        let judgement = trial.judgement(1);
+        trial.stop(nbench_engine::StopReason::Interrupted);
+        assert!(!advice(&judgement, &trial).unwrap().contains("budget ended"));
+        let mut trial = Compare::new("x", 2, Plan::default());
+        trial.stop(nbench_engine::StopReason::Budget);
+        let told = advice(&trial.judgement(1), &trial).unwrap();
+        assert!(told.contains("`--budget`") && !told.contains("--preset"), "{told}");
+    }
+}

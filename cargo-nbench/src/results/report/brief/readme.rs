@@ -1,0 +1,124 @@
+//! The samples of output in the README are what is printed today.
+
+use super::tests::printed;
+use crate::lines::{Comparison, GeometricMeanLine, Line, Rev, Summary};
+
+const README: &str = include_str!("../../../../../README.md");
+
+/// Text blocks of the README that hold results.
+fn samples() -> Vec<&'static str> {
+    let blocks = README.split("```").skip(1).step_by(2);
+    blocks.filter(|block| block.contains("µs -> ") && !block.starts_with("rust")).collect()
+}
+
+fn line(verdict: &str, name: [&str; 3], change: [f64; 3], times: [f64; 2]) -> Comparison {
+    let rev = |rev: &str| Rev { rev: rev.into(), ..Rev::default() };
+    Comparison {
+        package: name[0].into(),
+        target: name[1].into(),
+        benchmark: name[2].into(),
+        verdict: verdict.into(),
+        reference: rev("b4c9ce1^"),
+        contender: rev("@tree"),
+        change: Some(change[0]),
+        low: Some(change[1]),
+        high: Some(change[2]),
+        reference_ns: Some(times[0]),
+        contender_ns: Some(times[1]),
+        threshold: 0.005,
+        stop: "decided".into(),
+        ..Comparison::default()
+    }
+}
+
+#[test]
+fn samples_are_what_is_printed() {
+    let paired = |id| ["unicode-segmentation", "paired", id];
+    let faster =
+        line("faster", paired("arabic/words"), [-0.418, -0.422, -0.412], [612e3, 612e3 * 0.582]);
+    let launch_changes = [vec![-0.423], vec![-0.42; 8], vec![-0.41]].concat();
+    let faster = Comparison {
+        launch_changes,
+        launches: 10,
+        pairs: 540,
+        between_launches: Some(0.0081),
+        within_launch: Some(0.0201),
+        ..faster
+    };
+    let open = line(
+        "inconclusive",
+        paired("english/graphemes"),
+        [0.0055, -0.042, 0.054],
+        [200e3, 200e3 * 1.0055],
+    );
+    let integers = ["workloads", "workloads", "integers"];
+    let same =
+        line("equivalent", integers, [0.0047, 0.0032, 0.0089], [31_240.0, 31_240.0 * 1.0047]);
+    let identical = Comparison {
+        verdict: "identical".into(),
+        ..line("identical", ["demo", "words", "words/count"], [0.0; 3], [0.0; 2])
+    };
+    let summary = Summary {
+        faster: 14,
+        inconclusive: 2,
+        seconds: 49.8,
+        run: Some(7),
+        geometric_means: vec![GeometricMeanLine {
+            contender: "@tree".into(),
+            change: -0.334,
+            low: Some(-0.338),
+            high: Some(-0.327),
+            benchmarks: 16,
+            launches: 10,
+        }],
+        ..Summary::default()
+    };
+    let boxed = |c: &Comparison| Line::Comparison(Box::new(c.clone()));
+    let mut told: Vec<String> = Vec::new();
+    for line in [&faster, &open, &same, &identical] {
+        let mut lines = printed(&[boxed(line)], 2, false);
+        lines.pop();
+        told.extend(lines);
+    }
+    let mut all = printed(&[boxed(&faster)], 2, true);
+    all.pop();
+    told.extend(all);
+    // What ends a run is printed after the totals of the helper, which has none of its own.
+    let mut end = printed(&[Line::Summary(summary)], 2, false);
+    end.pop();
+    told.extend(end);
+    let shown: Vec<&str> = samples()
+        .iter()
+        .flat_map(|block| block.lines().skip(1))
+        .filter(|line| !line.is_empty() && !line.starts_with('$') && !line.starts_with("comparing"))
+        .collect();
+    assert!(shown.len() >= 10, "{shown:#?}");
+    for line in &shown {
+        assert!(told.iter().any(|told| told == line), "`{line}` is not printed: {told:#?}");
+    }
+    // A verdict of the samples follows from its own numbers.
+    for (c, threshold) in [(&same, 0.01), (&faster, 0.005)] {
+        let within = c.low.unwrap() >= -threshold && c.high.unwrap() <= threshold;
+        assert_eq!(within, c.verdict == "equivalent");
+    }
+}
+
+#[test]
+fn exit_codes_are_the_same_everywhere() {
+    let readme: Vec<u8> = README
+        .lines()
+        .skip_while(|line| *line != "### Exit codes")
+        .skip_while(|line| !line.starts_with("| 0 "))
+        .take_while(|line| line.starts_with('|'))
+        .filter_map(|line| line.split('|').nth(1)?.trim().parse().ok())
+        .collect();
+    let help = <crate::cli::args::Cli as clap::CommandFactory>::command().render_help().to_string();
+    let help: Vec<u8> = help
+        .lines()
+        .skip_while(|line| *line != "Exit codes:")
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+        .collect();
+    assert_eq!(readme, help);
+    assert!(readme.len() >= 11, "{readme:?}");
+}
