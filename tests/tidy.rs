@@ -494,11 +494,11 @@ fn without_tests(text: &str) -> &str {
 fn starts_without_credentials(path: &str, text: &str) -> Vec<String> {
     const NEED_NOT: [&str; 3] = [
         // Runs within cargo, which has none.
-        "cargo-nbench/src/lint_cap.rs",
+        "cargo-nbench/src/build/lint_cap.rs",
         // Copies files, and runs nothing of others.
-        "cargo-nbench/src/checkout/seed.rs",
+        "cargo-nbench/src/revisions/checkout/seed.rs",
         // The launcher clears the environment of what it makes.
-        "cargo-nbench/src/bridge.rs",
+        "cargo-nbench/src/foreign/bridge.rs",
     ];
     let own = without_tests(text);
     let starts = own.contains("Command::new(") && path.starts_with("cargo-nbench/src/");

@@ -1,6 +1,7 @@
 //! From the trees of revisions to executables: cargo, the other side's bench sources, what the
 //! executables are made of. It must not know how they are measured.
 
+pub(crate) mod built;
 pub(crate) mod cargo;
 pub(crate) mod fingerprint;
 pub(crate) mod identical;
@@ -8,4 +9,5 @@ pub(crate) mod lint_cap;
 pub(crate) mod one_path;
 pub(crate) mod overlay;
 pub(crate) mod own_runner;
+pub(crate) mod relink;
 pub(crate) mod sides;

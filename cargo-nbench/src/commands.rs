@@ -12,189 +12,32 @@ pub mod run;
 
 use nbench_config::Settings;
 
-use crate::build::cargo::{
-    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
-    OWN_RUNNER, STAND_IN, Selected, Words, Workspace, build, failure, select,
-};
-use crate::build::own_runner::{self, Place};
+use crate::build::cargo::Words;
+use crate::cli::args::{GatePolicy, StoredFilterArgs};
 use crate::cli::settings::limits;
 use crate::failure::{Exit, Failure};
-use crate::interrupt;
-use crate::lines::{FailureLine, Line, Skipped, TargetLine};
+use crate::lines::Line;
 use crate::measure::filter::Filter;
 use crate::measure::launch::Starter;
 use crate::measure::place::Placement;
-use crate::results::gate::{self, GatePolicy};
-use crate::results::report;
+use crate::results::gate;
 use crate::results::session::Ended;
 use crate::term::{Term, Text, Tone};
 
 /// What is said while another process builds in the same target directory.
 const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
 
-/// What building brought.
-#[derive(Debug, Default)]
-pub struct Built {
-    /// Ready to run.
-    pub executables: Vec<Executable>,
-    /// Left out, with the reason.
-    pub skipped: Vec<Line>,
-    /// Not built, while others were.
-    pub failed: Vec<FailedTarget>,
-}
-
-impl Built {
-    /// What is to be said of targets that are not measured here.
-    pub fn remarks(&self, side: &str) -> Vec<Line> {
-        let failed = self.failed.iter().map(|target| Line::Failure(not_built(target, side)));
-        self.skipped.iter().cloned().chain(failed).collect()
-    }
-
-    /// Which harness serves each target.
-    pub fn harnesses(&self) -> Vec<Line> {
-        let line = |executable: &Executable| {
-            Line::Target(TargetLine {
-                package: executable.target.package.clone(),
-                target: executable.target.target.clone(),
-                harness: executable.served_by(),
-            })
-        };
-        self.executables.iter().map(line).collect()
-    }
-}
-
-fn not_built(target: &FailedTarget, side: &str) -> FailureLine {
-    let hint = build_hint(target);
-    FailureLine {
-        package: target.package.clone(),
-        target: target.target.clone(),
-        benchmark: None,
-        side: Some(side.to_owned()),
-        error: format!("it does not build: {}{hint}", target.error),
-        stderr_tail: String::new(),
-    }
-}
-
-/// What may be the matter with a target that does not compile, behind a semicolon.
-pub fn build_hint(target: &FailedTarget) -> String {
-    // An empty file is what is left of code behind a `cfg` that nobody has set.
-    if target.error.contains("E0601") {
-        "; its code may stand behind a `cfg` that the project sets with RUSTFLAGS".to_owned()
-    } else {
-        format!("; `{}` tells whether it builds without nbench", target.command)
-    }
-}
-
-/// Selects and builds bench targets with a progress display; cargo's own words go to standard error.
-/// A target that does not build costs no other.
+/// The filter of a command line: `words` are those that stand there without a flag.
 ///
 /// # Errors
-/// When no target builds, or an interruption.
-pub fn build_selected(
-    term: &mut Term,
-    workspace: &Workspace,
-    options: &BuildOptions,
-    context: &BuildContext<'_>,
-    side: &str,
-) -> Result<Built, Failure> {
-    let what = format!("building {side}");
-    let context = &BuildContext { colour: term.compilers_colour(), ..context.clone() };
-    let mut built = Built::default();
-    let mut targets: Vec<BenchTarget> = Vec::new();
-    for selected in select(workspace, options) {
-        match selected {
-            Selected::Bench(target) => targets.push(target),
-            Selected::Skipped { package, target, reason } => {
-                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
-            }
-        }
-    }
-    let (as_they_are, targets) = own_runner::on_request(workspace, options, targets);
-    let place = Place { options, context };
-    own_runner::add(term, place, &as_they_are, &mut built)?;
-    if !targets.is_empty() {
-        build_with_stand_ins(term, workspace, &targets, place, &what, &mut built)?;
-    }
-    if built.executables.is_empty() && !built.failed.is_empty() {
-        for target in &built.failed {
-            report::for_machines(term, &Line::Failure(not_built(target, side)));
-        }
-        return Err(failure(&built.failed));
-    }
-    built.executables.sort_by(|a, b| order(a).cmp(&order(b)));
-    Ok(built)
-}
-
-fn order(executable: &Executable) -> (&str, &str) {
-    (&executable.target.package, &executable.target.target)
-}
-
-fn build_with_stand_ins(
-    term: &mut Term,
-    workspace: &Workspace,
-    targets: &[BenchTarget],
-    place: Place<'_>,
-    what: &str,
-    built: &mut Built,
-) -> Result<(), Failure> {
-    term.start_building(what);
-    let outcome = build(
-        workspace,
-        targets,
-        place.options,
-        place.context,
-        &mut |note| tell(term, note),
-        &interrupt::requested,
-    );
-    term.end_building(outcome.is_ok());
-    for target in outcome? {
-        match target {
-            BuiltTarget::Ready(executable) => built.executables.push(*executable),
-            BuiltTarget::Skipped { package, target, reason } => {
-                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
-            }
-            BuiltTarget::Failed(target) => built.failed.push(target),
-        }
-    }
-    own_runner::rescue(term, place, workspace, targets, built)
-}
-
-/// Says which targets are served by another harness than ours or its stand-in; nothing where there is none.
-pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
-    let mut targets: std::collections::BTreeMap<&str, Vec<&str>> = Default::default();
-    for line in lines {
-        if let Line::Target(line) = line
-            && [STAND_IN, OWN_RUNNER].iter().any(|end| line.harness.ends_with(end))
-        {
-            targets.entry(&line.harness).or_default().push(&line.target);
-        }
-    }
-    for (harness, targets) in targets {
-        let more = if targets.len() > 3 {
-            format!(" and {} more", targets.len() - 3)
-        } else {
-            String::new()
-        };
-        let named = targets.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-        term.note(&format!("{harness} serves {named}{more}"));
-    }
-}
-
-/// Shows what cargo says: progress in the display, the rest as it is.
-pub fn tell(term: &mut Term, note: BuildNote) {
-    match note {
-        BuildNote::Line(line) => {
-            let plain = anstream::adapter::strip_str(&line).to_string();
-            let word = plain.split_whitespace().next().unwrap_or_default();
-            let progress = ["Compiling", "Finished", "Executable", "Blocking", "Fresh"];
-            if progress.contains(&word) {
-                term.advance(1, plain.trim());
-            } else {
-                term.pass(&line);
-            }
-        }
-        BuildNote::Artifact { target, .. } => term.advance(1, &target),
-    }
+/// As for [`Filter::of`].
+pub fn filter_of(
+    words: &[String],
+    flags: &StoredFilterArgs,
+    tags: &[String],
+) -> Result<Filter, Failure> {
+    let wanted = words.iter().chain(&flags.filter).cloned().collect();
+    Filter::of(wanted, &flags.skip, flags.exact, tags)
 }
 
 /// How workers are started under these settings.
@@ -204,40 +47,6 @@ pub fn starter(settings: &Settings, pin: bool) -> Starter {
         limits: limits(settings),
         seed: settings.benchmark_seed,
     }
-}
-
-/// The host as the store has it.
-pub fn host_row() -> nbench_store::Host {
-    let host = crate::build::fingerprint::Host::read();
-    nbench_store::Host {
-        key: host.key,
-        summary: host.summary,
-        components: components(&host.components),
-    }
-}
-
-/// The toolchain of a build as the store has it.
-pub fn describe_toolchain(
-    context: &BuildContext<'_>,
-    options: &BuildOptions,
-    workspace: &Workspace,
-    executables: &[Executable],
-) -> nbench_store::Toolchain {
-    let all: Vec<&Executable> = executables.iter().collect();
-    let toolchain = crate::build::fingerprint::toolchain(context, options, workspace, &all);
-    nbench_store::Toolchain {
-        key: toolchain.key,
-        summary: toolchain.summary,
-        components: components(&toolchain.components),
-    }
-}
-
-fn components(
-    facts: &std::collections::BTreeMap<String, crate::build::fingerprint::Component>,
-) -> String {
-    let facts: serde_json::Map<String, serde_json::Value> =
-        facts.iter().map(|(name, fact)| (name.clone(), fact.to_string().into())).collect();
-    serde_json::Value::Object(facts).to_string()
 }
 
 /// The failure of a selection that holds nothing, with the most helpful hint.
@@ -306,6 +115,16 @@ pub fn invocation() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_and_flags_are_one_filter() {
+        let flags = StoredFilterArgs { filter: vec!["scan".into()], ..Default::default() };
+        let both = filter_of(&["parse".into()], &flags, &[]).unwrap();
+        assert!(both.matches("a/parse") && both.matches("a/scan") && !both.matches("a/print"));
+        assert!(both.is_given() && !Filter::default().is_given());
+        let bare = StoredFilterArgs { exact: true, ..Default::default() };
+        assert!(filter_of(&[], &bare, &[]).unwrap_err().hint.unwrap().contains("--exact"));
+    }
     use crate::lines::{Comparison, Summary};
     use std::cell::RefCell;
     use std::rc::Rc;

@@ -17,7 +17,7 @@ mod interrupt;
 mod lines;
 mod measure;
 mod private;
-mod relink;
+mod process;
 mod results;
 mod revisions;
 mod secrets;

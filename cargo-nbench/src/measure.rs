@@ -9,5 +9,7 @@ pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod orphans;
 pub(crate) mod place;
+pub(crate) mod plans;
+pub(crate) mod sides;
 pub(crate) mod suite;
 pub(crate) mod walk;

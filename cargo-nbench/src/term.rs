@@ -161,6 +161,14 @@ impl Term {
         });
     }
 
+    /// A line of results for machines; nothing unless JSON was asked for.
+    pub fn for_machines(&mut self, line: &impl serde::Serialize) {
+        match serde_json::to_value(line) {
+            Ok(value) => self.json(&value),
+            Err(error) => self.warn(&format!("a result cannot be written as JSON: {error}")),
+        }
+    }
+
     /// A result for machines; nothing unless JSON was asked for.
     pub fn json(&mut self, value: &serde_json::Value) {
         if self.format == Format::Json {

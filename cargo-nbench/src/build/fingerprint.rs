@@ -3,10 +3,13 @@
 //! for measuring.
 
 mod host;
+mod rows;
 mod toolchain;
 
-pub use host::Host;
-pub use toolchain::{flags_digest, toolchain};
+use host::Host;
+pub use rows::{describe_toolchain, host_row};
+pub use toolchain::flags_digest;
+use toolchain::toolchain;
 
 use sha2::{Digest as _, Sha256};
 use std::fmt;

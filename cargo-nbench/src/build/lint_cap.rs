@@ -4,7 +4,7 @@
 
 use crate::build::cargo::configuration_file;
 use crate::build::one_path;
-use crate::relink::capture::{self, Capture};
+use crate::build::relink::capture::{self, Capture};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 //! criterion: those that do not compile with what stands in for it, or all on request. It must not know
 //! how such a suite is driven.
 
+use crate::build::built::{Built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, Workspace,
     build_each, load_as_it_is, names_harness,
 };
-use crate::commands::{Built, tell};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::lines::{Line, Skipped};

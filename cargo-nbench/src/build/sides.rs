@@ -3,7 +3,6 @@
 
 mod absent;
 mod confounded;
-mod matching;
 mod overlaid;
 mod toolchains;
 mod untracked;
@@ -12,27 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::build::built::{Built, build_hint, build_selected};
 use crate::build::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
     load_in,
 };
-use crate::build::fingerprint::flags_digest;
+use crate::build::fingerprint::{describe_toolchain, flags_digest};
 use crate::build::identical::{loaded_text, only_inert_paths, same_code_in};
 use crate::build::one_path;
 use crate::build::own_runner::{self, Place};
-use crate::commands::{Built, build_hint, build_selected};
+use crate::build::relink::capture;
 use crate::failure::{Exit, Failure};
-use crate::foreign::bridge;
-use crate::lines::{Line, NotMeasurable, Unmatched};
-use crate::measure::layout::{Draws, Source, Supply};
-use crate::measure::suite::Target;
-use crate::relink::Layouts;
-use crate::relink::capture;
+use crate::lines::{Line, NotMeasurable};
 use crate::revisions::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 use confounded::Half;
-use matching::{located, renamed_note, renamed_package};
 use overlaid::{Request, build_overlaid};
 use toolchains::{Request as Asked, Toolchains};
 use untracked::Trees;
@@ -46,7 +40,7 @@ pub struct Side {
     /// The toolchain that its toolchain file asks for.
     asked: Asked,
     /// Its checkout, held as long as its executables run.
-    slot: Rc<Slot>,
+    pub(crate) slot: Rc<Slot>,
 }
 
 /// All sides and what is said about their builds.
@@ -58,7 +52,7 @@ pub struct Sides {
     /// The toolchain of the last side, for the record; that of every side where they have their own.
     pub toolchain: nbench_store::Toolchain,
     /// The root of the user's working tree.
-    user: PathBuf,
+    pub(crate) user: PathBuf,
     /// Where in the repository the workspace lies.
     place: PathBuf,
     /// Name of the toolchain that all sides are built with.
@@ -225,8 +219,7 @@ pub fn build_sides(
         }
         if side == last || wish.own_toolchains {
             let executables = &done.executables;
-            let row =
-                crate::commands::describe_toolchain(&context, &options, &workspace, executables);
+            let row = describe_toolchain(&context, &options, &workspace, executables);
             records.insert(distinct[side], row);
         }
         if side == last {
@@ -430,83 +423,33 @@ fn named(failure: Failure, wish: &Wish<'_>, is_last: bool, revision: &Revision) 
     }
 }
 
-/// A target at two sides.
-fn halves<'s>(one: &'s Side, other: &'s Side, target: &Target) -> Option<(Half<'s>, Half<'s>)> {
-    let key = (target.package.clone(), target.target.clone());
+/// A target at two sides, by its package and its own name.
+fn halves<'s>(
+    one: &'s Side,
+    other: &'s Side,
+    name: &(String, String),
+) -> Option<(Half<'s>, Half<'s>)> {
     let half = |side: &'s Side| {
-        let executable = side.executables.get(&key)?;
+        let executable = side.executables.get(name)?;
         Some(Half { executable, tree: side.slot.tree() })
     };
     Some((half(one)?, half(other)?))
 }
 
 impl Sides {
-    /// Targets that every side has, and remarks on those that some lack.
-    pub fn common(&self) -> (Vec<Target>, Vec<Line>) {
-        let mut remarks = Vec::new();
-        let mut targets = Vec::new();
-        let Some(last) = self.sides.last() else { return (targets, remarks) };
-        // The old name of a package that is called otherwise at the last side, by side.
-        let renamed: Vec<Option<(String, String)>> = self
-            .sides
-            .iter()
-            .map(|side| renamed_package(side.executables.keys(), last.executables.keys()))
-            .collect();
-        let there = |side: usize, (package, target): &(String, String)| {
-            let package = match &renamed[side] {
-                Some((old, new)) if new == package => old,
-                _ => package,
-            };
-            self.sides[side].executables.get(&(package.clone(), target.clone()))
-        };
-        for key in last.executables.keys() {
-            let programs: Option<Vec<_>> = (0..self.sides.len())
-                .map(|side| Some(located(there(side, key)?, &self.sides[side].slot, &self.user)))
-                .collect();
-            if let Some(programs) = programs {
-                let (package, target) = key.clone();
-                let notes = self.sides.iter().zip(&renamed).filter_map(|(side, renamed)| {
-                    let (old, new) = renamed.as_ref().filter(|(_, new)| *new == package)?;
-                    Some(renamed_note(&side.revision.label, old, new))
-                });
-                let notes = notes.collect();
-                targets.push(Target { package, target, programs, notes });
-            }
-        }
-        for (index, side) in self.sides.iter().enumerate() {
-            for (package, target) in side.executables.keys() {
-                let explained = self.remarks.iter().any(|line| match line {
-                    Line::NotMeasurable(n) => n.package == *package && n.target == *target,
-                    Line::Failure(f) => f.package == *package && f.target == *target,
-                    _ => false,
-                });
-                // By its name at the last side.
-                let package_now = match &renamed[index] {
-                    Some((old, new)) if old == package => new,
-                    _ => package,
-                };
-                let key = (package_now.clone(), target.clone());
-                if (0..self.sides.len()).any(|other| there(other, &key).is_none()) && !explained {
-                    remarks.push(Line::Unmatched(Unmatched {
-                        package: package.clone(),
-                        target: target.clone(),
-                        benchmark: None,
-                        side: side.revision.label.clone(),
-                    }));
-                }
-            }
-        }
-        (targets, remarks)
-    }
-
-    /// Whether a target needs no measuring: every side loads the same code, nothing that differs
+    /// Whether a target, of which every side has one of the `executables`, needs no measuring: every side loads the same code, nothing that differs
     /// between the trees may be read at run time, and no toolchain was made equal.
     ///
     /// # Errors
     /// When an executable or a tree cannot be read.
-    pub fn identical(&self, repository: &Repository, target: &Target) -> Result<bool, Failure> {
+    pub fn identical(
+        &self,
+        repository: &Repository,
+        name: &(String, String),
+        executables: &[&Path],
+    ) -> Result<bool, Failure> {
         let Some((first, others)) = self.sides.split_first() else { return Ok(false) };
-        for (other, program) in others.iter().zip(&target.programs[1..]) {
+        for (other, executable) in others.iter().zip(&executables[1..]) {
             if first.revision.tree == other.revision.tree {
                 continue;
             }
@@ -517,17 +460,17 @@ impl Sides {
             let changed = repository.changed_paths(&first.revision.tree, &other.revision.tree)?;
             if only_inert_paths(&changed).is_some()
                 || !same_code_in(
-                    (&target.programs[0].path, first.slot.directory()),
-                    (&program.path, other.slot.directory()),
+                    (executables[0], first.slot.directory()),
+                    (executable, other.slot.directory()),
                 )?
             {
                 return Ok(false);
             }
-            let Some((reference, contender)) = halves(first, other, target) else {
+            let Some((reference, contender)) = halves(first, other, name) else {
                 return Ok(false);
             };
             let evidence = confounded::evidence(reference, contender);
-            let loaded = loaded_text(&program.path)?;
+            let loaded = loaded_text(executable)?;
             if changed.iter().any(|path| evidence.reading(path, &loaded).is_some()) {
                 return Ok(false);
             }
@@ -553,7 +496,7 @@ impl Sides {
     pub fn notes(
         &self,
         repository: &Repository,
-        target: &Target,
+        name: &(String, String),
         gated: bool,
     ) -> Result<BTreeMap<(usize, usize), Vec<String>>, Failure> {
         let mut notes = BTreeMap::new();
@@ -565,7 +508,7 @@ impl Sides {
                 let (old, new) = (&reference.asked, &contender.asked);
                 let toolchain = toolchains::note(old, new, &self.used, self.own_toolchains);
                 let mut both: Vec<String> = toolchain.into_iter().collect();
-                if let Some((old, new)) = halves(reference, contender, target)
+                if let Some((old, new)) = halves(reference, contender, name)
                     && !self.overlay
                 {
                     let trees = (&reference.revision.tree, &contender.revision.tree);
@@ -576,35 +519,6 @@ impl Sides {
             }
         }
         Ok(notes)
-    }
-
-    /// Where fresh link layouts of a target come from.
-    pub fn layouts(&self, target: &Target, draws: Draws) -> Supply {
-        if target.programs.iter().any(|program| program.bridged) {
-            return Supply::Unavailable(bridge::KEEPS_LAYOUT.to_owned());
-        }
-        let mut sources: Vec<Source> = Vec::new();
-        for (index, (side, program)) in self.sides.iter().zip(&target.programs).enumerate() {
-            let to = side.slot.directory().join(format!("layout-{index:02}"));
-            // Sides of equal trees have the same executable, which is proved once.
-            let known = target.programs[..index].iter().position(|p| p.path == program.path);
-            let layouts = match known.and_then(|at| sources.get(at)) {
-                Some(source) => Ok(source.layouts.clone()),
-                None => Layouts::read(&program.path).and_then(|mut layouts| {
-                    layouts.prove(&program.path, &to)?;
-                    layouts.align(&side.slot.directory().join("aligned"))?;
-                    Ok(layouts)
-                }),
-            };
-            match layouts {
-                Ok(layouts) => {
-                    let stream = if draws == Draws::Shared { 0 } else { index };
-                    sources.push(Source { layouts, stream, to });
-                }
-                Err(reason) => return Supply::Unavailable(reason),
-            }
-        }
-        Supply::Ready(sources)
     }
 }
 

@@ -8,7 +8,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use nbench_config::parse_share;
 
-use crate::results::gate::GatePolicy;
 use crate::term::{Colour, Format};
 
 const EXIT_CODES: &str = "\
@@ -379,6 +378,18 @@ pub struct AaArgs {
     /// What to build.
     #[command(flatten)]
     pub build: BuildArgs,
+}
+
+/// What a gate rejects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum GatePolicy {
+    /// Nothing: results are reported only.
+    #[default]
+    Report,
+    /// Benchmarks that are slower, unless link layout may explain it.
+    Slower,
+    /// Everything but a verdict that is not slower: inconclusive and missing benchmarks too.
+    Closed,
 }
 
 /// Arguments of `compare`.

@@ -9,16 +9,17 @@ use nbench_engine::stats::{self, proportion_interval};
 use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
+use crate::build::built::tell_harnesses;
 use crate::build::sides::{Wish, build_sides};
 use crate::cli::args::AaArgs;
-use crate::cli::settings::{self, Plans, build_options, flag_layer};
-use crate::commands::{none_of, nothing_selected, starter, tell_harnesses};
+use crate::cli::settings::{self, build_options, flag_layer};
+use crate::commands::{filter_of, none_of, nothing_selected, starter};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::{FailureLine, Line};
 use crate::measure::drive::{At, Options, Sink, Task, Trial, drive};
-use crate::measure::filter::Filter;
 use crate::measure::layout::{Draws, Supply};
+use crate::measure::plans::Plans;
 use crate::measure::suite::list_target;
 use crate::results::report;
 use crate::revisions::revision::Repository;
@@ -133,7 +134,7 @@ impl Sink for Collector<'_> {
 /// # Errors
 /// When settings, build or selection fail.
 pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
-    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    let filter = filter_of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;

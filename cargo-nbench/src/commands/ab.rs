@@ -10,22 +10,22 @@ use nbench_config::Layouts;
 use nbench_engine::IntervalMethod;
 use nbench_store::{NewRun, RunCommand};
 
+use crate::build::built::tell_harnesses;
+use crate::build::fingerprint::host_row;
 use crate::build::sides::{Sides, Wish, build_sides};
 use crate::cli::args::AbArgs;
-use crate::cli::settings::{self, Plans, build_options, flag_layer, store_path};
+use crate::cli::args::GatePolicy;
+use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
-use crate::commands::{
-    exit_of, host_row, invocation, none_of, nothing_selected, starter, tell_harnesses,
-};
+use crate::commands::{exit_of, filter_of, invocation, none_of, nothing_selected, starter};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::{Context, Line};
 use crate::measure::drive::{Options, drive};
-use crate::measure::filter::Filter;
 use crate::measure::layout::{Draws, Supply};
 use crate::measure::place::addresses_summary;
+use crate::measure::plans::Plans;
 use crate::measure::suite::list_target;
-use crate::results::gate::GatePolicy;
 use crate::results::page::Page;
 use crate::results::policy::{self, Compared};
 use crate::results::record::{Recorder, now_ms, rev, revision_row};
@@ -48,7 +48,7 @@ const MOST: usize = 16;
 /// When revisions, settings, builds or the selection fail; what fails later is reported and told by
 /// the exit code.
 pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
-    let filter = Filter::of(&[], &args.filter.ids, &args.filter.tag)?;
+    let filter = filter_of(&[], &args.filter.ids, &args.filter.tag)?;
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
@@ -165,7 +165,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let (mut any, mut changing) = (false, false);
     session.term.start_waiting("listing benchmarks");
     for target in targets {
-        let identical = !args.force && built.identical(&repository, &target)?;
+        let identical =
+            !args.force && built.identical(&repository, &target.name(), &target.executables())?;
         let mut listed = list_target(&starter, target, &settings.aliases);
         listed.by_reference = gated;
         ids.extend(listed.ids());
@@ -199,7 +200,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         }
         let (mut lane, doubts) = listed.lane(&filter, &plans);
         if let Some(lane) = &mut lane {
-            let notes = built.notes(&repository, &listed.target, gated)?;
+            let notes = built.notes(&repository, &listed.target.name(), gated)?;
             session.explain(&listed.target.package, &listed.target.target, notes);
             let supply = match settings.layouts {
                 Layouts::Off => Supply::Kept,

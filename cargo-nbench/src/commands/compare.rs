@@ -15,6 +15,7 @@ use nbench_templates::number::{change as change_text, duration, percent_interval
 
 use crate::cli::args::{CompareArgs, MethodArg};
 use crate::cli::settings::{self, store_path};
+use crate::commands::filter_of;
 use crate::commands::run::standing_on;
 use crate::failure::{Exit, Failure};
 use crate::lines::{Line, Unmatched};
@@ -35,7 +36,7 @@ const NOT_PAIRED: &str = "not paired: includes whatever the machine did in betwe
 /// When a run cannot be found, when host, toolchain or settings differ, when nothing is common, or
 /// when the store cannot be read.
 pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
-    let filter = Filter::of(&args.filters, &args.filter, &[])?;
+    let filter = filter_of(&args.filters, &args.filter, &[])?;
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let flags =
         nbench_config::Layer { threshold: args.threshold, ..nbench_config::Layer::default() };

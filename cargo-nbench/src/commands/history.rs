@@ -11,8 +11,8 @@ use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView,
 use crate::build::cargo::Words;
 use crate::cli::args::HistoryArgs;
 use crate::cli::settings::{self, store_path};
+use crate::commands::filter_of;
 use crate::failure::{Exit, Failure};
-use crate::measure::filter::Filter;
 use crate::results::date::utc;
 use crate::results::record::{now_ms, store_failure, stored_comparison};
 use crate::results::stored_settings::{Stored, measured_by};
@@ -24,7 +24,7 @@ use crate::term::{Format, Term, Text, Tone};
 /// # Errors
 /// When there is no store, it cannot be read, or the page cannot be written.
 pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let filter = Filter::of(&args.filters, &args.filter, &[])?;
+    let filter = filter_of(&args.filters, &args.filter, &[])?;
     let words = Words::of_manifest(args.manifest_path.as_deref());
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let settings = settings::load(&root, nbench_config::Layer::default())?;

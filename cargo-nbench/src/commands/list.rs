@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use crate::build::built::{build_selected, tell_harnesses};
 use crate::build::cargo::load;
 use crate::cli::args::ListArgs;
 use crate::cli::settings::build_options;
-use crate::commands::{ANOTHER_BUILDS, build_selected, none_of, nothing_selected, tell_harnesses};
+use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
 use crate::failure::{Exit, Failure};
 use crate::lines::Line;
-use crate::measure::filter::Filter;
 use crate::measure::launch::Starter;
 use crate::measure::place::Placement;
 use crate::measure::suite::{Target, list_target, program};
@@ -21,7 +21,7 @@ use crate::term::{Format, Term};
 /// When nothing is selected or a build fails.
 pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
-    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    let filter = filter_of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
     let context = workspace.in_place(here, options);

@@ -4,20 +4,21 @@ use std::path::Path;
 
 use nbench_store::{NewRun, RunCommand};
 
+use crate::build::built::{build_selected, tell_harnesses};
 use crate::build::cargo::load;
+use crate::build::fingerprint::{describe_toolchain, host_row};
+use crate::cli::args::GatePolicy;
 use crate::cli::args::RunArgs;
-use crate::cli::settings::{self, Plans, build_options, flag_layer, store_path};
+use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::{
-    ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, none_of,
-    nothing_selected, starter, tell_harnesses,
+    ANOTHER_BUILDS, exit_of, filter_of, invocation, none_of, nothing_selected, starter,
 };
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::{Context, Line};
 use crate::measure::drive::{Options, drive};
-use crate::measure::filter::Filter;
+use crate::measure::plans::Plans;
 use crate::measure::suite::{Target, list_target, program};
-use crate::results::gate::GatePolicy;
 use crate::results::record::{Recorder, now_ms, rev, revision_row};
 use crate::results::session::{Session, Sides};
 use crate::results::stored_settings;
@@ -30,7 +31,7 @@ use crate::term::Term;
 /// When settings, build or selection fail; what fails later is reported and told by the exit code.
 pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let here = Path::new(".");
-    let filter = Filter::of(&args.filters, &args.filter.ids, &args.filter.tag)?;
+    let filter = filter_of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     if let Some(busy) = crate::measure::busy::warning() {
         term.warn(&busy);
     }

@@ -16,10 +16,12 @@ use std::time::Instant;
 
 use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
 
-use crate::cli::settings::BLOCKS;
 use driver::Driver;
 use message::{Identity, Message};
 use process::{Release, Run, Suite, Trouble};
+
+/// The `pairing` of benchmarks that are sampled in runs of their own length, as it stands on the wire.
+pub(crate) const BLOCKS: &str = "blocks";
 
 /// The word that makes this program a bridge; no command that anyone types.
 const SUBCOMMAND: &str = "__criterion-bridge";

@@ -1,7 +1,6 @@
 //! Which benchmarks were asked for: the one matcher of every command. It knows ids and tags, and
 //! nothing of where they come from.
 
-use crate::cli::args::StoredFilterArgs;
 use crate::failure::{Exit, Failure};
 use crate::suggest::nearest_id;
 
@@ -19,21 +18,21 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The filter of a command line: `words` are those that stand there without a flag.
+    /// The filter of texts as they were given.
     ///
     /// # Errors
-    /// For `--exact` with nothing that it could be said of.
+    /// For `is_exact` with nothing that it could be said of.
     pub fn of(
-        words: &[String],
-        flags: &StoredFilterArgs,
+        wanted: Vec<String>,
+        unwanted: &[String],
+        is_exact: bool,
         tags: &[String],
     ) -> Result<Filter, Failure> {
-        let wanted: Vec<String> = words.iter().chain(&flags.filter).cloned().collect();
-        if flags.exact && wanted.is_empty() && flags.skip.is_empty() {
+        if is_exact && wanted.is_empty() && unwanted.is_empty() {
             return Err(Failure::new(Exit::Usage, "`--exact` is given without a filter")
                 .hint("name the whole id: `--exact --filter ID`"));
         }
-        Ok(Filter { wanted, unwanted: flags.skip.clone(), exact: flags.exact, tags: tags.to_vec() })
+        Ok(Filter { wanted, unwanted: unwanted.to_vec(), exact: is_exact, tags: tags.to_vec() })
     }
 
     /// Whether anything is left out by it.
@@ -127,9 +126,10 @@ mod tests {
     use super::*;
 
     fn filter(words: &[&str], skip: &[&str], exact: bool) -> Filter {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let flags = StoredFilterArgs { skip: owned(skip), exact, ..Default::default() };
-        Filter::of(&owned(words), &flags, &[]).unwrap()
+        let owned = |texts: &[&str]| -> Vec<String> {
+            texts.iter().map(|text| (*text).to_owned()).collect()
+        };
+        Filter::of(owned(words), &owned(skip), exact, &[]).unwrap()
     }
 
     #[test]
@@ -155,16 +155,6 @@ mod tests {
             let got = filter(words, skip, exact).matches(id);
             assert_eq!(got, wanted, "{words:?} {skip:?} {exact} {id}");
         }
-    }
-
-    #[test]
-    fn words_and_flags_are_one_filter() {
-        let flags = StoredFilterArgs { filter: vec!["scan".into()], ..Default::default() };
-        let both = Filter::of(&["parse".into()], &flags, &[]).unwrap();
-        assert!(both.matches("a/parse") && both.matches("a/scan") && !both.matches("a/print"));
-        assert!(both.is_given() && !Filter::default().is_given());
-        let bare = StoredFilterArgs { exact: true, ..Default::default() };
-        assert!(Filter::of(&[], &bare, &[]).unwrap_err().hint.unwrap().contains("--exact"));
     }
 
     #[test]

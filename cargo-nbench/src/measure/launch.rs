@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -22,6 +22,7 @@ use crate::measure::identity::Naming;
 use crate::measure::orphans;
 use crate::measure::place::{Addresses, Placement};
 use crate::private;
+use crate::process::{describe, started_by};
 use crate::secrets;
 
 /// A bench executable and what it expects around it.
@@ -117,18 +118,6 @@ fn padding(command: &Command, offset: usize) -> usize {
     (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
-/// `executable` behind the words of a runner, if there are any.
-pub fn started_by(runner: &[OsString], executable: &Path) -> Command {
-    match runner.split_first() {
-        None => Command::new(executable),
-        Some((program, arguments)) => {
-            let mut command = Command::new(program);
-            command.args(arguments).arg(executable);
-            command
-        }
-    }
-}
-
 impl Starter {
     /// Starts a worker and waits for its hello.
     ///
@@ -192,29 +181,6 @@ impl Starter {
                 Err(SubjectError { kind: error.kind, message })
             }
         }
-    }
-}
-
-/// What happened to a process, in words.
-pub fn describe(status: &ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("the worker exited with code {code}"),
-        (None, Some(signal)) => format!("the worker was ended by signal {signal}{}", name(signal)),
-        (None, None) => "the worker ended".to_owned(),
-    }
-}
-
-fn name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (illegal instruction)",
-        6 => " (abort)",
-        7 => " (bus error)",
-        8 => " (arithmetic error)",
-        9 => " (kill, out of memory perhaps)",
-        11 => " (segmentation fault)",
-        15 => " (terminate)",
-        _ => "",
     }
 }
 

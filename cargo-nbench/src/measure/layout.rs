@@ -7,9 +7,9 @@ use nbench_config::Layouts as When;
 use nbench_engine::stats::{VarianceShare, variance_share};
 use nbench_engine::{Compare, Decision, StopReason, Verdict};
 
+use crate::build::relink::Layouts;
 use crate::lines::{Comparison, LayoutShare};
 use crate::measure::launch::Program;
-use crate::relink::Layouts;
 
 /// Calls of smaller changes than this (fraction) may be due to layout alone: the same source linked in
 /// another order differed by up to 4.6 %.

@@ -9,13 +9,15 @@ use nbench::wire::Offer;
 use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
+use std::path::Path;
+
 use crate::build::cargo::Executable;
-use crate::cli::settings::Plans;
 use crate::lines::{FailureLine, Line, Skipped, Unmatched};
 use crate::measure::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::measure::filter::Filter;
 use crate::measure::launch::{Program, Starter};
 use crate::measure::orphans;
+use crate::measure::plans::Plans;
 use crate::measure::walk::{Listing, plan_walks};
 pub use listing::Unsteady;
 use listing::listings;
@@ -43,6 +45,18 @@ pub struct Target {
     pub programs: Vec<Program>,
     /// What is to be known of all its results.
     pub notes: Vec<String>,
+}
+
+impl Target {
+    /// Its package and its own name.
+    pub fn name(&self) -> (String, String) {
+        (self.package.clone(), self.target.clone())
+    }
+
+    /// The executable of each side.
+    pub fn executables(&self) -> Vec<&Path> {
+        self.programs.iter().map(|program| program.path.as_path()).collect()
+    }
 }
 
 /// What listing a target brought.
@@ -372,7 +386,7 @@ mod tests {
         }
         // The contender has lost the tag by which benchmarks are chosen.
         both.listings[0].offers[0].tags = vec!["gated".into()];
-        let tagged = Filter::of(&[], &Default::default(), &["gated".into()]).unwrap();
+        let tagged = Filter::of(vec![], &[], false, &["gated".into()]).unwrap();
         for (by_reference, names, threshold) in [(false, vec![], 0.9), (true, vec!["a"], 0.01)] {
             both.by_reference = by_reference;
             let common: Vec<&str> = both.common(&tagged).iter().map(|o| o.id.as_str()).collect();
@@ -401,7 +415,7 @@ mod tests {
         let many: Vec<String> = (0..12).map(|i| i.to_string()).collect();
         assert!(cut_off(&alone.listings[0], &many).ends_with("`9` and 2 more"));
         // What the filter leaves out is no loss.
-        let filter = Filter::of(&["b".into()], &Default::default(), &[]).unwrap();
+        let filter = Filter::of(vec!["b".into()], &[], false, &[]).unwrap();
         let remarks = both.remarks(&["v1".into(), "v2".into()], &filter);
         let [Line::Failure(failure)] = remarks.as_slice() else { panic!("{remarks:?}") };
         assert!(failure.error.ends_with("not reached: `b`"), "{}", failure.error);

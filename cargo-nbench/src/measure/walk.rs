@@ -8,9 +8,10 @@ use nbench::wire::Offer;
 use nbench_engine::SubjectError;
 use nbench_engine::remote::{Peer, Reached};
 
-use crate::measure::launch::{Luck, Program, Starter, Worker, describe, interrupted, panic_in};
+use crate::measure::launch::{Luck, Program, Starter, Worker, interrupted, panic_in};
 use crate::measure::orphans;
 use crate::measure::place::Addresses;
+use crate::process::describe;
 
 /// What one executable offers, from a walk of skips.
 #[derive(Debug, Clone, Default)]

@@ -1,20 +1,9 @@
 //! Whether results let a pipeline pass. It reads finished results and decides nothing about them.
 
+use crate::cli::args::GatePolicy;
 use crate::failure::Exit;
 use crate::lines::{Comparison, Summary};
 use crate::measure::layout::LUCK;
-
-/// What a gate rejects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum GatePolicy {
-    /// Nothing: results are reported only.
-    #[default]
-    Report,
-    /// Benchmarks that are slower, unless link layout may explain it.
-    Slower,
-    /// Everything but a verdict that is not slower: inconclusive and missing benchmarks too.
-    Closed,
-}
 
 /// What a gate says of a run: the exit code if it rejects, and what it could not enforce.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::path::Path;
 use nbench_config::{Layer, Settings};
 use toml::{Table, Value};
 
+use crate::cli::args::GatePolicy;
 use crate::cli::settings::{self, FILE};
 use crate::failure::{Exit, Failure};
-use crate::results::gate::GatePolicy;
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 
@@ -113,7 +113,7 @@ fn changes(decided: &Table, other: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::{changes, is_gated, parsed};
-    use crate::results::gate::GatePolicy;
+    use crate::cli::args::GatePolicy;
 
     #[test]
     fn only_what_can_reject_is_a_gate() {

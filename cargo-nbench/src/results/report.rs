@@ -12,18 +12,9 @@ use crate::lines::{
     Unmatched,
 };
 use crate::term::{Term, Text, Tone};
-
-/// Prints one line for machines only: people are told the same in another way.
-pub fn for_machines(term: &mut Term, line: &Line) {
-    match serde_json::to_value(line) {
-        Ok(value) => term.json(&value),
-        Err(error) => term.warn(&format!("a result cannot be written as JSON: {error}")),
-    }
-}
-
 /// Prints one line in the format that was asked for.
 pub fn print(term: &mut Term, line: &Line) {
-    for_machines(term, line);
+    term.for_machines(line);
     match line {
         Line::Context(c) => {
             let seed = format!("seed {}", c.seed);

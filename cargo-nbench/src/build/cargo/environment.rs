@@ -29,7 +29,7 @@ const WORDS: &str = SUBCOMMAND;
 
 /// The program of unit tests is another one; one of its tests answers.
 #[cfg(test)]
-const WORDS: &str = "--test --exact cargo::environment::tests::the_runner_answers";
+const WORDS: &str = "--test --exact build::cargo::environment::tests::the_runner_answers";
 
 /// Where the runner leaves what it was told.
 const ANSWERS: &str = "NBENCH_RUNNER_ANSWERS";

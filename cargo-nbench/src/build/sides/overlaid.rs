@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
+use crate::build::built::{Built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
 };
 use crate::build::overlay::{Sources, generate};
-use crate::commands::{Built, tell};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::{Line, NotMeasurable, Skipped};

@@ -143,7 +143,7 @@ mod tests {
     fn told(listed: &Listed, last: &str, filter: &str) -> Option<String> {
         let words: Vec<String> =
             Some(filter.to_owned()).into_iter().filter(|f| !f.is_empty()).collect();
-        let filter = Filter::of(&words, &Default::default(), &[]).unwrap();
+        let filter = Filter::of(words.to_vec(), &[], false, &[]).unwrap();
         let mut newcomers = Newcomers::default();
         newcomers.hear(listed, &filter);
         let (options, last) = (BuildOptions::default(), revision(last));

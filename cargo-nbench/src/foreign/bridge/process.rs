@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 use super::message::{
     EXECUTABLE, LONGEST, Message, Question, RUNNER, RUNNER_VERSION, SPOKEN, decode,
 };
-use crate::measure::launch::{describe, started_by};
-use crate::secrets;
+use crate::process::{describe, started_by};
 
 /// Tells criterion where its runner listens.
 const PORT: &str = "CARGO_CRITERION_PORT";
@@ -90,7 +89,6 @@ impl<'a> Run<'a> {
         let mut command = started_by(&suite.runner, &suite.executable);
         command.args(arguments).env(PORT, port.to_string());
         command.env_remove(nbench::SOCKET_VARIABLE);
-        secrets::withhold(&mut command);
         if let Some(directory) = suite.executable.parent() {
             command.env(FILES, directory.join("criterion"));
         }

@@ -223,7 +223,7 @@ mod tests {
         let lost = ["x 1", "x 2", "y 1", "y 2", "y 3", "y 4"].map(str::to_owned).to_vec();
         let unsteady = Unsteady { lost, ..Unsteady::default() };
         assert!(unsteady.of_lost(&Filter::default()).unwrap().ends_with("`y 3` and 1 more"));
-        let filter = |text: &str| Filter::of(&[text.into()], &Default::default(), &[]).unwrap();
+        let filter = |text: &str| Filter::of(vec![text.into()], &[], false, &[]).unwrap();
         assert!(unsteady.of_lost(&filter("x")).unwrap().ends_with("`x 1`, `x 2`"));
         assert_eq!(unsteady.of_lost(&filter("z")), None);
     }

@@ -61,16 +61,16 @@ impl Brief {
         }
         match line {
             Line::Context(c) => {
-                super::for_machines(term, line);
+                term.for_machines(line);
                 term.note(&context(c));
             }
             Line::Comparison(c) => {
-                super::for_machines(term, line);
+                term.for_machines(line);
                 let text = self.comparison(c);
                 term.line(text);
             }
             Line::Measurement(m) => {
-                super::for_machines(term, line);
+                term.for_machines(line);
                 term.line(measurement(m));
             }
             _ => super::print(term, line),

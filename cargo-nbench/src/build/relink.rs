@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::build::identical::same_code;
+use crate::build::relink::capture::{COMMAND, PLACE, REFUSED, beside};
 use crate::interrupt;
-use crate::relink::capture::{COMMAND, PLACE, REFUSED, beside};
 use command::{Call, Linker, linker, parse};
 
 /// Longest time of one link, and the shortest limit that follows from the time of the first.

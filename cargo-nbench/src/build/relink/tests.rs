@@ -3,7 +3,7 @@
 use super::align::{self, ALIGNMENT};
 use super::command::{Linker, linker, parse};
 use super::{Layouts, run};
-use crate::relink::capture::{COMMAND, PLACE, beside};
+use crate::build::relink::capture::{COMMAND, PLACE, beside};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
