@@ -486,8 +486,8 @@ fn code_is_told_from_comments_and_texts() {
 
 /// A file up to its tests, which stand at its end.
 fn without_tests(text: &str) -> &str {
-    let end = ["#[cfg(test)]", "#[cfg(all(test"].iter().filter_map(|mark| text.find(mark)).min();
-    &text[..end.unwrap_or(text.len())]
+    let end = text.find("#[cfg(all(test").unwrap_or(text.len());
+    &text[..end.min(start_of_tests(text))]
 }
 
 /// A file that starts programs withholds credentials, or says here why it need not.
@@ -515,7 +515,7 @@ fn every_program_is_started_without_credentials() {
     finds(starts_without_credentials, "cargo-nbench/src/other.rs", starting, 1);
     let withholding = format!("{starting} secrets::withhold(&mut command);");
     finds(starts_without_credentials, "cargo-nbench/src/other.rs", &withholding, 0);
-    let tested = format!("#[cfg(test)] mod tests {{ {starting} }}");
+    let tested = format!("#[cfg(test)]\nmod tests {{\n{starting}\n}}\n");
     finds(starts_without_credentials, "cargo-nbench/src/other.rs", &tested, 0);
 }
 
@@ -536,4 +536,96 @@ fn temporary_directories_are_private() {
     let making = "fn f() { tempfile::tempdir(); }";
     finds(makes_private_directories, "cargo-nbench/src/other.rs", making, 1);
     finds(makes_private_directories, "cargo-nbench/src/private.rs", making, 0);
+}
+
+// How the command is laid out, and what the documents say of it.
+
+/// The rooms of the command, each above all from which it may import, and the files at their foot.
+const ROOMS: [&str; 8] =
+    ["commands", "results", "measure", "cli", "build", "revisions", "foreign", "forge"];
+const FOOT: [&str; 9] =
+    ["cache", "failure", "interrupt", "lines", "private", "process", "secrets", "suggest", "term"];
+
+/// Imports from a room that is not below the one of the file.
+fn upward(path: &str, text: &str) -> Vec<String> {
+    let Some(inner) = path.strip_prefix("cargo-nbench/src/") else { return Vec::new() };
+    if is_test(path) || ["main.rs", "lib.rs"].contains(&inner) {
+        return Vec::new();
+    }
+    let room = inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs");
+    let height = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let mut wrong = Vec::new();
+    if height(room).is_none() && !FOOT.contains(&room) {
+        wrong.push(format!("{path}: `{room}` is no room that ARCHITECTURE.md knows"));
+    }
+    let code = code_only(without_tests(text));
+    for (at, line) in code.lines().enumerate() {
+        for (_, rest) in
+            line.match_indices("crate::").map(|(at, word)| line.split_at(at + word.len()))
+        {
+            let end =
+                rest.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(rest.len());
+            let other = &rest[..end];
+            let is_up = match (height(room), height(other)) {
+                (Some(own), Some(other)) => other < own,
+                (None, Some(_)) => true,
+                _ => false,
+            };
+            if is_up {
+                wrong.push(format!("{path}:{}: `{room}` imports from `{other}` above it", at + 1));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn no_room_imports_from_one_above_it() {
+    hold(upward);
+    let all = "use crate::measure::launch::Starter;\nfn f() { crate::term::Term::system() }\n";
+    finds(upward, "cargo-nbench/src/build/sides.rs", all, 1);
+    finds(upward, "cargo-nbench/src/results/page.rs", all, 0);
+    finds(upward, "cargo-nbench/src/lines.rs", all, 1);
+    finds(upward, "cargo-nbench/src/helpers.rs", "", 1);
+    let tested = format!("#[cfg(test)]\nmod tests {{\n{all}}}\n");
+    finds(upward, "cargo-nbench/src/build/sides.rs", &tested, 0);
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for room in ROOMS {
+        assert!(document.contains(&format!("\n| `{room}` | ")), "{room} has no row");
+    }
+    for file in FOOT {
+        assert!(document.contains(&format!("`{file}`")), "{file} is not named");
+    }
+}
+
+/// Files that a document names in backticks and that are not there. They are named from the root, from the
+/// sources of the command, or, in a table of one folder, by the end of their path.
+fn lost_files(text: &str, there: &[String]) -> Vec<String> {
+    let words = text.split('`').skip(1).step_by(2);
+    let named = words.filter(|word| {
+        word.ends_with(".rs") && !word.contains(|c: char| c.is_whitespace() || "{}<*".contains(c))
+    });
+    named
+        .filter(|word| {
+            let end = format!("/{word}");
+            !there.iter().any(|path| path == word || path.ends_with(&end))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn documents_name_files_that_are_there() {
+    let there: Vec<String> = files().into_iter().map(|(name, _)| name).collect();
+    // The README's files are those of its readers.
+    let is_ours = |name: &&String| {
+        *name == "ARCHITECTURE.md" || (name.starts_with("docs/") && name.ends_with(".md"))
+    };
+    for document in there.iter().filter(is_ours) {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let lost = lost_files(&text, &there);
+        assert!(lost.is_empty(), "{document}: {lost:?}");
+    }
+    let text = "see `store/src/row.rs`, `row.rs` and `nowhere/row.rs`, or `a/{b,c}.rs`";
+    assert_eq!(lost_files(text, &there), ["nowhere/row.rs"]);
 }

@@ -1,9 +1,7 @@
 //! The library behind `cargo nbench`: from a command line to results on the terminal, in the store
 //! and on the pull request. [`run`] is the whole program; tests call it in process.
 //!
-//! Reading order: `args`, `commands` (one recipe per verb), then what they are made of: `revision`,
-//! `checkout`, `cargo`, `own_runner`, `sides` (what is built), `suite`, `walk`, `launch`, `bridge`, `link`, `layout`,
-//! `drive` (how it is measured), `session`, `recorder`, `record`, `lines`, `report`, `text`, `page` (what becomes of results).
+//! Each room below says what it owns; ARCHITECTURE.md has them in the order in which data flows.
 
 mod build;
 mod cache;
