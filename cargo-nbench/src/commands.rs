@@ -152,7 +152,6 @@ mod tests {
             summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
             comparisons: vec![slower],
             trouble: Some(Failure::new(Exit::Store, "no store")),
-            trouble_is_told: false,
             page: None,
         };
         let exit = |ended: &Ended, policy| {

@@ -2,39 +2,37 @@
 //! reference.
 
 mod advice;
+mod found;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use nbench_config::Layouts;
+use nbench_config::Settings;
 use nbench_engine::IntervalMethod;
-use nbench_store::{NewRun, RunCommand};
+use nbench_store::RunCommand;
 
 use crate::build::built::tell_harnesses;
 use crate::build::fingerprint::host_row;
 use crate::build::sides::{Sides, Wish, build_sides};
 use crate::cli::args::AbArgs;
-use crate::cli::args::GatePolicy;
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
-use crate::commands::{exit_of, filter_of, invocation, none_of, nothing_selected, starter};
+use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::lines::{Context, Line};
+use crate::lines::Line;
 use crate::measure::drive::{Options, drive};
-use crate::measure::layout::{Draws, Supply};
+use crate::measure::launch::Starter;
 use crate::measure::place::addresses_summary;
-use crate::measure::plans::Plans;
-use crate::measure::suite::list_target;
+use crate::results::opening::Opening;
 use crate::results::page::Page;
 use crate::results::policy::{self, Compared};
-use crate::results::record::{Recorder, now_ms, rev, revision_row};
-use crate::results::session::{self, Session};
-use crate::results::stored_settings;
+use crate::results::session::{Ended, Session};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 
-use advice::{Newcomers, Overlay};
+use advice::Overlay;
+use found::{Found, Listing};
 
 /// The working tree as the command line names it.
 const TREE: &str = "@tree";
@@ -52,41 +50,11 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
-    let mut flags = flag_layer(&args.plan);
-    flags.threshold = args.threshold;
-    flags.confidence = args.confidence;
-    flags.batching.clone_from(&args.batching);
-    flags.layouts = args.layouts.map(settings::layouts);
     let (revisions, why) = choose(&repository, &args.revisions)?;
-    let gated = policy::is_gated(args.gate, args.require_verdict);
-    let mut settings = if gated {
-        let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
-        policy::settings(term, compared, flags)?
-    } else {
-        settings::load(&root, flags)?
-    };
-    settings.plan.half_width = args.precision;
-    if !settings.seed_is_set {
-        settings.plan.seed = settings::fresh_seed();
-    }
-    if args.interval.as_deref() == Some("block-bootstrap") {
-        settings.plan.interval = IntervalMethod::BlockBootstrap;
-        // Its p-values are of the other method.
-        settings.plan.control_discovery = false;
-    }
-    if let Some(why) = why {
-        term.note(&why);
-    }
-    for remark in repository.remarks() {
-        term.warn(&remark);
-    }
-    let names: Vec<String> =
-        revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
-    term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
+    let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
+    let settings = settings_of(term, args, compared)?;
+    introduce(term, &repository, &revisions, why.as_deref());
 
-    if let Some(busy) = crate::measure::busy::warning() {
-        term.warn(&busy);
-    }
     let options = build_options(&args.build);
     let wish = Wish {
         repository: &repository,
@@ -101,143 +69,38 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let (targets, unmatched) = built.common();
     let last = &revisions[revisions.len() - 1];
     let overlay = Overlay { is_given: args.overlay_benches, options: &options, last };
-    let mut newcomers = Newcomers::default();
-    // Whether a target that was not listed has what is wanted, nobody knows.
-    if !filter.is_given() {
-        newcomers.hear_targets(&unmatched, &last.label);
-    }
 
-    let recorded: Vec<Revision> =
-        revisions.iter().map(|r| standing_on(&repository, r)).collect::<Result<_, _>>()?;
-    let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);
-    let mut recorder = Recorder::open(&store_path(&root, args.store.store.as_deref(), &settings));
-    recorder.begin(
-        &host,
-        &built.toolchain,
-        &recorded.iter().map(revision_row).collect::<Vec<_>>(),
-        &NewRun {
-            command: RunCommand::Ab,
-            host: host.key.clone(),
-            toolchain: built.toolchain.key.clone(),
-            started_at: now_ms(),
-            pid: std::process::id(),
-            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: stored_settings::written(&settings),
-            seed: settings.plan.seed,
-            dirty_digest: recorded.iter().rev().find_map(|r| r.dirty.clone()),
-        },
-    );
-    let labels: Vec<String> = recorded.iter().map(|r| r.label.clone()).collect();
-    let mut session = Session::new(term, recorder, session::Sides { revisions: recorded.clone() });
-    session.all_pairs = args.all_pairs;
-    session.page = args.html.is_some().then(|| Page::new(&title(&root)));
-    session.say(Line::Context(Context {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: "ab".to_owned(),
-        invocation: invocation(),
-        host: host.key,
-        host_summary: host.summary,
-        toolchain: built.toolchain.key.clone(),
-        toolchain_summary: built.toolchain.summary.clone(),
-        placement: format!("{}, {}", starter.placement.summary, addresses_summary()),
-        preset: settings.preset.name().to_owned(),
-        seed: settings.plan.seed,
-        revisions: recorded.iter().map(rev).collect(),
-    }));
+    let mut session = begin(term, args, &settings, &built, (&starter, &repository, &root))?;
     for line in built.remarks.iter().chain(&unmatched) {
         session.say(line.clone());
     }
     tell_harnesses(session.term, &built.remarks);
     if targets.is_empty() {
-        let failure = no_common_target(&built.remarks, !unmatched.is_empty(), overlay);
         session.abandon();
-        return Err(failure);
+        return Err(no_common_target(&built.remarks, !unmatched.is_empty(), overlay));
     }
-
-    let plans = Plans {
-        plan: settings.plan.clone(),
-        rules: &settings.rules,
-        threshold_is_given: args.threshold.is_some(),
+    let listing = Listing {
+        args,
+        settings: &settings,
+        built: &built,
+        repository: &repository,
+        filter: &filter,
     };
-    let gated = args.gate.is_some_and(|policy| policy != GatePolicy::Report);
-    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
-    let (mut any, mut changing) = (false, false);
-    session.term.start_waiting("listing benchmarks");
-    for target in targets {
-        let identical =
-            !args.force && built.identical(&repository, &target.name(), &target.executables())?;
-        let mut listed = list_target(&starter, target, &settings.aliases);
-        listed.by_reference = gated;
-        ids.extend(listed.ids());
-        changing |= listed.unsteady.has_lost();
-        newcomers.hear(&listed, &filter);
-        if let Some(text) = listed.left_behind() {
-            session.term.warn(&text);
-        }
-        for remark in listed.remarks(&labels, &filter) {
-            session.say(remark);
-        }
-        if identical {
-            for offer in listed.common(&filter) {
-                any = true;
-                let names: Vec<String> = if offer.cases.is_empty() {
-                    vec![offer.id.clone()]
-                } else {
-                    offer.cases.iter().map(|case| format!("{}/{case}", offer.id)).collect()
-                };
-                for name in names {
-                    session.identical(
-                        &listed.target.package,
-                        &listed.target.target,
-                        &name,
-                        &offer.tags,
-                        settings.plan.threshold,
-                    );
-                }
-            }
-            continue;
-        }
-        let (mut lane, doubts) = listed.lane(&filter, &plans);
-        if let Some(lane) = &mut lane {
-            let notes = built.notes(&repository, &listed.target.name(), gated)?;
-            session.explain(&listed.target.package, &listed.target.target, notes);
-            let supply = match settings.layouts {
-                Layouts::Off => Supply::Kept,
-                Layouts::Fresh | Layouts::Confirm => built.layouts(&listed.target, Draws::Shared),
-            };
-            if let Supply::Unavailable(reason) = &supply {
-                let target = &lane.target;
-                session.term.note(&format!("`{target}` keeps the layouts of its builds: {reason}"));
-            }
-            lane.vary_layouts(settings.layouts, supply, true);
-        }
-        lanes.extend(lane);
-        for doubt in doubts {
-            session.term.warn(&doubt);
-        }
+    let mut found = Found::default();
+    // Whether a target that was not listed has what is wanted, nobody knows.
+    if !filter.is_given() {
+        found.newcomers.hear_targets(&unmatched, &last.label);
     }
-    session.term.end_progress();
-    if lanes.is_empty() && !any && session.summary.failed == 0 {
-        let failure = if session.summary.unmatched > 0 || changing {
-            nothing_in_common(changing, overlay)
-        } else {
-            none_of(&ids, &filter, &options.words)
-        };
+    listing.list(&mut session, &starter, targets, &mut found)?;
+    if found.lanes.is_empty() && !found.is_identical && session.summary.failed == 0 {
+        let is_unmatched = session.summary.unmatched > 0;
         session.abandon();
-        return Err(failure);
+        return Err(found.nothing(is_unmatched, overlay, &filter, &options.words));
     }
     session.term.start_progress("comparing");
-    let driven = drive(
-        &starter,
-        &mut lanes,
-        Options {
-            budget: args.plan.budget,
-            seed: settings.plan.seed,
-            one_at_a_time: args.one_at_a_time,
-        },
-        &mut session,
-    );
+    let Found { mut lanes, newcomers, .. } = found;
+    let driven = drive(&starter, &mut lanes, driving(args, &settings), &mut session);
     if let Err(failure) = driven {
         session.abandon();
         return Err(failure);
@@ -246,14 +109,91 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     if let Some(advice) = newcomers.advice(overlay) {
         session.term.hint(&advice);
     }
-    let mut ended = session.end(interrupt::requested());
-    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
-        term.error(&trouble.error, trouble.hint.as_deref());
+    let ended = session.end(interrupt::requested());
+    Ok(conclude(term, args, ended, &root))
+}
+
+/// The settings in force: with a gate those of the reference, and for both what only this command has.
+fn settings_of(
+    term: &mut Term,
+    args: &AbArgs,
+    compared: Compared<'_>,
+) -> Result<Settings, Failure> {
+    let mut flags = flag_layer(&args.plan);
+    flags.threshold = args.threshold;
+    flags.confidence = args.confidence;
+    flags.batching.clone_from(&args.batching);
+    flags.layouts = args.layouts.map(settings::layouts);
+    let mut settings = if policy::is_gated(args.gate, args.require_verdict) {
+        policy::settings(term, compared, flags)?
+    } else {
+        settings::load(compared.root, flags)?
+    };
+    settings.plan.half_width = args.precision;
+    if !settings.seed_is_set {
+        settings.plan.seed = settings::fresh_seed();
     }
+    if args.interval.as_deref() == Some("block-bootstrap") {
+        settings.plan.interval = IntervalMethod::BlockBootstrap;
+        // Its p-values are of the other method.
+        settings.plan.control_discovery = false;
+    }
+    Ok(settings)
+}
+
+/// Says what is compared, why, and what may disturb it.
+fn introduce(term: &mut Term, repository: &Repository, revisions: &[Revision], why: Option<&str>) {
+    if let Some(why) = why {
+        term.note(why);
+    }
+    for remark in repository.remarks() {
+        term.warn(&remark);
+    }
+    let names: Vec<String> =
+        revisions.iter().map(|r| format!("{} ({})", r.label, r.short())).collect();
+    term.note(&format!("comparing {} with {}", names[1..].join(", "), names[0]));
+    if let Some(busy) = crate::measure::busy::warning() {
+        term.warn(&busy);
+    }
+}
+
+/// Begins the run in the store; a page is collected for those who ask for one.
+fn begin<'t>(
+    term: &'t mut Term,
+    args: &AbArgs,
+    settings: &Settings,
+    built: &Sides,
+    place: (&Starter, &Repository, &Path),
+) -> Result<Session<'t>, Failure> {
+    let (starter, repository, root) = place;
+    let revisions = built.sides.iter().map(|side| standing_on(repository, &side.revision));
+    let opening = Opening {
+        command: RunCommand::Ab,
+        invocation: invocation(),
+        store: &store_path(root, args.store.store.as_deref(), settings),
+        settings,
+        host: host_row(),
+        toolchain: built.toolchain.clone(),
+        placement: format!("{}, {}", starter.placement.summary, addresses_summary()),
+        revisions: revisions.collect::<Result<_, _>>()?,
+    };
+    let mut session = opening.begin(term);
+    session.all_pairs = args.all_pairs;
+    session.page = args.html.is_some().then(|| Page::new(&title(root)));
+    Ok(session)
+}
+
+fn driving(args: &AbArgs, settings: &Settings) -> Options {
+    let (budget, seed) = (args.plan.budget, settings.plan.seed);
+    Options { budget, seed, one_at_a_time: args.one_at_a_time }
+}
+
+/// Writes the page, asks the gate and says what the exit code means.
+fn conclude(term: &mut Term, args: &AbArgs, mut ended: Ended, root: &Path) -> Exit {
     let page = ended.page.take().zip(args.html.as_ref());
-    let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), &root));
+    let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), root));
     let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
-    Ok(if exit == Exit::Done && !published { Exit::Publish } else { exit })
+    if exit == Exit::Done && !published { Exit::Publish } else { exit }
 }
 
 /// Says what a checkout lacks of the user's files, where benchmarks failed for want of it.
@@ -312,20 +252,6 @@ fn choose(
         .hint("compare fewer revisions at once")),
         many => Ok((many.iter().map(|word| one(word)).collect::<Result<_, _>>()?, None)),
     }
-}
-
-fn nothing_in_common(changing: bool, overlay: Overlay<'_>) -> Failure {
-    let hint = if changing {
-        "their ids change from process to process: give each benchmark a name of its own".to_owned()
-    } else if overlay.is_given {
-        "the ids differ although the sources are the same: do they depend on the library?"
-            .to_owned()
-    } else {
-        overlay
-            .offer()
-            .unwrap_or_else(|| "`[aliases]` in `nbench.toml` pairs renamed ones".to_owned())
-    };
-    Failure::new(Exit::NothingSelected, "the revisions have no benchmark in common").hint(hint)
 }
 
 fn no_common_target(remarks: &[Line], unmatched: bool, overlay: Overlay<'_>) -> Failure {

@@ -2,26 +2,28 @@
 
 use std::path::Path;
 
-use nbench_store::{NewRun, RunCommand};
+use nbench_config::Settings;
+use nbench_store::RunCommand;
 
-use crate::build::built::{build_selected, tell_harnesses};
-use crate::build::cargo::load;
+use crate::build::built::{Built, build_selected, tell_harnesses};
+use crate::build::cargo::{Words, load};
 use crate::build::fingerprint::{describe_toolchain, host_row};
-use crate::cli::args::GatePolicy;
-use crate::cli::args::RunArgs;
+use crate::cli::args::{GatePolicy, RunArgs};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::{
     ANOTHER_BUILDS, exit_of, filter_of, invocation, none_of, nothing_selected, starter,
 };
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::lines::{Context, Line};
-use crate::measure::drive::{Options, drive};
+use crate::measure::drive::{Lane, Options, drive};
+use crate::measure::filter::Filter;
+use crate::measure::launch::Starter;
 use crate::measure::plans::Plans;
 use crate::measure::suite::{Target, list_target, program};
-use crate::results::record::{Recorder, now_ms, rev, revision_row};
-use crate::results::session::{Session, Sides};
-use crate::results::stored_settings;
+use crate::results::opening::Opening;
+use crate::results::record::now_ms;
+use crate::results::report;
+use crate::results::session::Session;
 use crate::revisions::revision::{Repository, Revision, Undiscovered};
 use crate::term::Term;
 
@@ -37,124 +39,121 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
-    let mut flags = flag_layer(&args.plan);
-    flags.precision = args.precision;
-    let mut settings = settings::load(&workspace.root, flags)?;
-    if args.sequential_cases {
-        settings.plan.order = nbench_engine::Order::Sequential;
-    }
+    let settings = settings_of(args, &workspace.root)?;
     let context = workspace.in_place(here, options);
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
-            crate::results::report::print(term, line);
+            report::print(term, line);
         }
         return Err(nothing_selected(&built.skipped, false, &options.words));
     }
-
     let toolchain = describe_toolchain(&context, options, workspace, &built.executables);
     tree.built();
     let revision = measured_revision(term, &settings::start(here, &args.build));
-    let host = host_row();
     let starter = starter(&settings, !args.plan.no_pin);
-    let mut recorder =
-        Recorder::open(&store_path(&workspace.root, args.store.store.as_deref(), &settings));
-    recorder.begin(
-        &host,
-        &toolchain,
-        &[revision_row(&revision)],
-        &NewRun {
-            command: RunCommand::Run,
-            host: host.key.clone(),
-            toolchain: toolchain.key.clone(),
-            started_at: now_ms(),
-            pid: std::process::id(),
-            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: stored_settings::written(&settings),
-            seed: settings.plan.seed,
-            dirty_digest: revision.dirty.clone(),
-        },
-    );
-    let sides = Sides { revisions: vec![revision.clone()] };
-    let mut session = Session::new(term, recorder, sides);
-    session.say(Line::Context(Context {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: "run".to_owned(),
+    let opening = Opening {
+        command: RunCommand::Run,
         invocation: invocation(),
-        host: host.key,
-        host_summary: host.summary,
-        toolchain: toolchain.key,
-        toolchain_summary: toolchain.summary,
+        store: &store_path(&workspace.root, args.store.store.as_deref(), &settings),
+        settings: &settings,
+        host: host_row(),
+        toolchain,
         placement: starter.placement.summary.clone(),
-        preset: settings.preset.name().to_owned(),
-        seed: settings.plan.seed,
-        revisions: vec![rev(&revision)],
-    }));
+        revisions: vec![revision],
+    };
+    let mut session = opening.begin(term);
     for line in built.harnesses().into_iter().chain(built.remarks("@tree")) {
         session.say(line);
     }
     tell_harnesses(session.term, &built.harnesses());
-
-    let plans =
-        Plans { plan: settings.plan.clone(), rules: &settings.rules, threshold_is_given: false };
-    let (mut lanes, mut ids) = (Vec::new(), Vec::new());
-    let mut changing = false;
-    session.term.start_waiting("listing benchmarks");
-    for executable in &built.executables {
-        let listed = list_target(
-            &starter,
-            Target {
-                package: executable.target.package.clone(),
-                target: executable.target.target.clone(),
-                programs: vec![program(executable)],
-                notes: Vec::new(),
-            },
-            &settings.aliases,
-        );
-        ids.extend(listed.ids());
-        changing |= listed.unsteady.has_lost();
-        if let Some(text) = listed.left_behind() {
-            session.term.warn(&text);
-        }
-        for remark in listed.remarks(&["@tree".to_owned()], &filter) {
-            session.say(remark);
-        }
-        let (lane, doubts) = listed.lane(&filter, &plans);
-        lanes.extend(lane);
-        for doubt in doubts {
-            session.term.warn(&doubt);
-        }
-    }
-    session.term.end_progress();
-    if lanes.is_empty() && session.summary.failed == 0 {
-        let failure = if changing {
-            Failure::new(
-                Exit::NothingSelected,
-                "no benchmark has an id that is the same in another process",
-            )
-            .hint("give each benchmark a name without a time, a random number or an address")
-        } else {
-            none_of(&ids, &filter, &options.words)
-        };
+    let found = Found::list(&mut session, &built, &starter, &settings, &filter);
+    if found.lanes.is_empty() && session.summary.failed == 0 {
         session.abandon();
-        return Err(failure);
+        return Err(found.nothing(&filter, &options.words));
     }
     session.term.start_progress("measuring");
-    let driven = drive(
-        &starter,
-        &mut lanes,
-        Options { budget: args.plan.budget, seed: settings.plan.seed, one_at_a_time: false },
-        &mut session,
-    );
-    if let Err(failure) = driven {
+    let budget = args.plan.budget;
+    let options = Options { budget, seed: settings.plan.seed, one_at_a_time: false };
+    let mut lanes = found.lanes;
+    if let Err(failure) = drive(&starter, &mut lanes, options, &mut session) {
         session.abandon();
         return Err(failure);
     }
     let ended = session.end(interrupt::requested());
-    if let Some(trouble) = ended.trouble.as_ref().filter(|_| !ended.trouble_is_told) {
-        term.error(&trouble.error, trouble.hint.as_deref());
-    }
     Ok(exit_of(&ended, GatePolicy::Report, false, term))
+}
+
+fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {
+    let mut flags = flag_layer(&args.plan);
+    flags.precision = args.precision;
+    let mut settings = settings::load(root, flags)?;
+    if args.sequential_cases {
+        settings.plan.order = nbench_engine::Order::Sequential;
+    }
+    Ok(settings)
+}
+
+/// The benchmarks of the built targets.
+#[derive(Default)]
+struct Found {
+    /// What is to be measured.
+    lanes: Vec<Lane>,
+    /// All ids that were listed.
+    ids: Vec<String>,
+    /// Whether ids are missing because they change from process to process.
+    has_lost: bool,
+}
+
+impl Found {
+    fn list(
+        session: &mut Session<'_>,
+        built: &Built,
+        starter: &Starter,
+        settings: &Settings,
+        filter: &Filter,
+    ) -> Found {
+        let plan = settings.plan.clone();
+        let plans = Plans { plan, rules: &settings.rules, threshold_is_given: false };
+        let mut found = Found::default();
+        session.term.start_waiting("listing benchmarks");
+        for executable in &built.executables {
+            let target = Target {
+                package: executable.target.package.clone(),
+                target: executable.target.target.clone(),
+                programs: vec![program(executable)],
+                notes: Vec::new(),
+            };
+            let listed = list_target(starter, target, &settings.aliases);
+            found.ids.extend(listed.ids());
+            found.has_lost |= listed.unsteady.has_lost();
+            if let Some(text) = listed.left_behind() {
+                session.term.warn(&text);
+            }
+            for remark in listed.remarks(&["@tree".to_owned()], filter) {
+                session.say(remark);
+            }
+            let (lane, doubts) = listed.lane(filter, &plans);
+            found.lanes.extend(lane);
+            for doubt in doubts {
+                session.term.warn(&doubt);
+            }
+        }
+        session.term.end_progress();
+        found
+    }
+
+    /// Why there is nothing to measure.
+    fn nothing(&self, filter: &Filter, words: &Words) -> Failure {
+        if !self.has_lost {
+            return none_of(&self.ids, filter, words);
+        }
+        Failure::new(
+            Exit::NothingSelected,
+            "no benchmark has an id that is the same in another process",
+        )
+        .hint("give each benchmark a name without a time, a random number or an address")
+    }
 }
 
 /// The commit that the working tree stands on, with the digest of what differs from it. What git

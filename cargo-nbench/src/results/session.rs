@@ -37,8 +37,6 @@ pub struct Ended {
     pub comparisons: Vec<Comparison>,
     /// The first trouble with the store.
     pub trouble: Option<Failure>,
-    /// Whether that was told when the run began.
-    pub trouble_is_told: bool,
     /// The page, where one was asked for.
     pub page: Option<Page>,
 }
@@ -249,13 +247,11 @@ impl<'t> Session<'t> {
         if let Some(page) = &mut self.page {
             page.hear(&line);
         }
-        Ended {
-            summary: self.summary,
-            comparisons: self.comparisons,
-            trouble: self.recorder.trouble().cloned(),
-            trouble_is_told: self.trouble_is_told,
-            page: self.page,
+        let trouble = self.recorder.trouble().cloned();
+        if let Some(trouble) = trouble.as_ref().filter(|_| !self.trouble_is_told) {
+            self.term.error(&trouble.error, trouble.hint.as_deref());
         }
+        Ended { summary: self.summary, comparisons: self.comparisons, trouble, page: self.page }
     }
 
     /// One geometric mean per contender that has at least two comparisons.
