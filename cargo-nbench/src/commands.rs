@@ -10,7 +10,10 @@ pub mod history;
 pub mod list;
 pub mod run;
 
+use std::path::Path;
+
 use nbench_config::Settings;
+use nbench_store::Store;
 
 use crate::build::cargo::Words;
 use crate::cli::args::{GatePolicy, StoredFilterArgs};
@@ -21,6 +24,7 @@ use crate::measure::filter::Filter;
 use crate::measure::launch::Starter;
 use crate::measure::place::Placement;
 use crate::results::gate;
+use crate::results::record::store_failure;
 use crate::results::session::Ended;
 use crate::term::{Term, Text, Tone};
 
@@ -38,6 +42,20 @@ pub fn filter_of(
 ) -> Result<Filter, Failure> {
     let wanted = words.iter().chain(&flags.filter).cloned().collect();
     Filter::of(wanted, &flags.skip, flags.exact, tags)
+}
+
+/// The store at `path`, to be read; `words` are the user's flags.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub fn open_store(path: &Path, words: &Words) -> Result<Store, Failure> {
+    Store::open_read_only(path).map_err(|error| match error.kind() {
+        nbench_store::ErrorKind::Missing => {
+            Failure::new(Exit::Store, format!("there is no store at `{}`", path.display()))
+                .hint(format!("`{}` measures the working tree and makes one", words.nbench("run")))
+        }
+        _ => store_failure(&error),
+    })
 }
 
 /// How workers are started under these settings.

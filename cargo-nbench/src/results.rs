@@ -2,6 +2,7 @@
 
 pub(crate) mod date;
 pub(crate) mod gate;
+pub(crate) mod notes;
 pub(crate) mod opening;
 pub(crate) mod page;
 pub(crate) mod policy;

@@ -71,25 +71,7 @@ pub fn calibrate(
             implausible: None,
         });
     }
-    let cap = plan.spent_cap.as_nanos() as f64;
-    let mut iters = 1u64;
-    let mut costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
-    let mut growth = Growth::default();
-    growth.see(iters, &costs);
-    loop {
-        let fastest = costs.iter().map(|c| c.wall).fold(f64::INFINITY, f64::min);
-        let slowest = costs.iter().map(|c| c.spent).fold(0.0, f64::max);
-        if fastest >= target / 4.0 || slowest * 2.0 > cap || iters >= MAX_ITERS {
-            break;
-        }
-        // A first call is cold, so growth stays bounded however short it looked.
-        let wish = if fastest > 0.0 { (target / fastest).clamp(2.0, 8.0) } else { 8.0 };
-        let room = (cap / slowest.max(1.0)).max(1.0);
-        iters = ((iters as f64 * wish.min(room)).ceil() as u64).clamp(iters + 1, MAX_ITERS);
-        costs = run_round(subjects, &mut schedule, iters, &mut threads)?;
-        growth.see(iters, &costs);
-    }
-    let implausible = growth.verdict();
+    let (iters, costs, implausible) = grow(subjects, plan, target, &mut schedule, &mut threads)?;
     let slow_limit = plan.slow_operation.as_nanos() as f64;
     let slow = iters == 1 && costs.iter().any(|c| c.spent > slow_limit);
     if slow {
@@ -106,34 +88,7 @@ pub fn calibrate(
         });
     }
 
-    let warm_target = plan.warmup.as_nanos() as f64;
-    let mut warmed = 0.0;
-    // A benchmark that times itself may claim to take no time at all.
-    for _ in 0..MAX_WARMUP_ROUNDS {
-        if warmed >= warm_target {
-            break;
-        }
-        let round = run_round(subjects, &mut schedule, iters, &mut threads)?;
-        warmed += round.iter().map(|c| c.spent).sum::<f64>() / subjects.len() as f64;
-    }
-    let mut probes = vec![Vec::with_capacity(PROBES); subjects.len()];
-    for _ in 0..PROBES {
-        for (seen, cost) in
-            probes.iter_mut().zip(run_round(subjects, &mut schedule, iters, &mut threads)?)
-        {
-            seen.push(cost);
-        }
-    }
-    let typical = |pick: fn(&Cost) -> f64| -> Vec<f64> {
-        probes
-            .iter()
-            .map(|seen| {
-                let values: Vec<f64> = seen.iter().map(|c| pick(c) / iters as f64).collect();
-                crate::stats::median(&values).unwrap_or(0.0)
-            })
-            .collect()
-    };
-    let (mut wall, mut spent) = (typical(|c| c.wall), typical(|c| c.spent));
+    let (mut wall, mut spent) = probe(subjects, plan, iters, &mut schedule, &mut threads)?;
     if implausible == Some(Implausible::Constant) {
         // What it takes is what one call takes, so it is asked for one.
         for cost in wall.iter_mut().chain(&mut spent) {
@@ -149,6 +104,72 @@ pub fn calibrate(
     }
     let sized = size(plan, target, &wall, &spent, threads.verdict());
     Ok(Calibration { implausible, ..sized })
+}
+
+/// Raises the count until the fastest subject fills a quarter of `target` nanoseconds. Returns the count,
+/// what its last round cost, and what the times cannot be.
+fn grow(
+    subjects: &mut [&mut dyn Subject],
+    plan: &Plan,
+    target: f64,
+    schedule: &mut Schedule,
+    threads: &mut ThreadEvidence,
+) -> Result<(u64, Vec<Cost>, Option<Implausible>), SubjectError> {
+    let cap = plan.spent_cap.as_nanos() as f64;
+    let mut iters = 1u64;
+    let mut costs = run_round(subjects, schedule, iters, threads)?;
+    let mut growth = Growth::default();
+    growth.see(iters, &costs);
+    loop {
+        let fastest = costs.iter().map(|c| c.wall).fold(f64::INFINITY, f64::min);
+        let slowest = costs.iter().map(|c| c.spent).fold(0.0, f64::max);
+        if fastest >= target / 4.0 || slowest * 2.0 > cap || iters >= MAX_ITERS {
+            return Ok((iters, costs, growth.verdict()));
+        }
+        // A first call is cold, so growth stays bounded however short it looked.
+        let wish = if fastest > 0.0 { (target / fastest).clamp(2.0, 8.0) } else { 8.0 };
+        let room = (cap / slowest.max(1.0)).max(1.0);
+        iters = ((iters as f64 * wish.min(room)).ceil() as u64).clamp(iters + 1, MAX_ITERS);
+        costs = run_round(subjects, schedule, iters, threads)?;
+        growth.see(iters, &costs);
+    }
+}
+
+/// Warms the subjects for the planned time and returns, by subject, the median nanoseconds per operation of
+/// the rounds that follow: timed, and with set-up.
+fn probe(
+    subjects: &mut [&mut dyn Subject],
+    plan: &Plan,
+    iters: u64,
+    schedule: &mut Schedule,
+    threads: &mut ThreadEvidence,
+) -> Result<(Vec<f64>, Vec<f64>), SubjectError> {
+    let warm_target = plan.warmup.as_nanos() as f64;
+    let mut warmed = 0.0;
+    // A benchmark that times itself may claim to take no time at all.
+    for _ in 0..MAX_WARMUP_ROUNDS {
+        if warmed >= warm_target {
+            break;
+        }
+        let round = run_round(subjects, schedule, iters, threads)?;
+        warmed += round.iter().map(|c| c.spent).sum::<f64>() / subjects.len() as f64;
+    }
+    let mut probes = vec![Vec::with_capacity(PROBES); subjects.len()];
+    for _ in 0..PROBES {
+        for (seen, cost) in probes.iter_mut().zip(run_round(subjects, schedule, iters, threads)?) {
+            seen.push(cost);
+        }
+    }
+    let typical = |pick: fn(&Cost) -> f64| -> Vec<f64> {
+        probes
+            .iter()
+            .map(|seen| {
+                let values: Vec<f64> = seen.iter().map(|c| pick(c) / iters as f64).collect();
+                crate::stats::median(&values).unwrap_or(0.0)
+            })
+            .collect()
+    };
+    Ok((typical(|c| c.wall), typical(|c| c.spent)))
 }
 
 /// As [`calibrate`], one subject after the other: the process of one ends before that of the next begins. Each

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nbench_config::Layouts;
+use nbench_config::{Layouts, Settings};
 use nbench_engine::stats::{self, proportion_interval};
 use nbench_engine::{Compare, Verdict};
 use nbench_templates::number::percent;
 
 use crate::build::built::tell_harnesses;
-use crate::build::sides::{Wish, build_sides};
+use crate::build::sides::{Sides, Wish, build_sides};
 use crate::cli::args::AaArgs;
 use crate::cli::settings::{self, build_options, flag_layer};
 use crate::commands::{filter_of, none_of, nothing_selected, starter};
@@ -18,12 +18,14 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::{FailureLine, Line};
 use crate::measure::drive::{At, Options, Sink, Task, Trial, drive};
+use crate::measure::filter::Filter;
+use crate::measure::launch::Starter;
 use crate::measure::layout::{Draws, Supply};
 use crate::measure::plans::Plans;
-use crate::measure::suite::list_target;
+use crate::measure::suite::{Listed, list_target};
 use crate::results::report;
 use crate::revisions::revision::Repository;
-use crate::term::{Format, Term, Text, Tone};
+use crate::term::{Term, Text, Tone};
 
 /// What repeated comparisons of one benchmark with itself brought.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -138,15 +140,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
-    let mut flags = flag_layer(&args.plan);
-    flags.threshold = args.threshold;
-    flags.confidence = args.confidence;
-    flags.layouts = args.layouts.map(settings::layouts);
-    let mut settings = settings::load(&root, flags)?;
-    settings.plan.half_width = args.precision;
-    if !settings.seed_is_set {
-        settings.plan.seed = settings::fresh_seed();
-    }
+    let settings = settings_of(args, &root)?;
     let tree = repository.working_tree()?;
     for remark in repository.remarks() {
         term.warn(&remark);
@@ -174,64 +168,16 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         return Err(nothing_selected(&built.remarks, false, &options.words));
     }
     let starter = starter(&settings, !args.plan.no_pin);
-    let listed: Vec<_> =
+    let listed: Vec<Listed> =
         targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         let ids: Vec<String> = listed.iter().flat_map(|target| target.ids()).collect();
         return Err(none_of(&ids, &filter, &options.words));
     }
-    let supplies: Vec<Supply> = listed
-        .iter()
-        .map(|target| match settings.layouts {
-            Layouts::Off => Supply::Kept,
-            Layouts::Fresh | Layouts::Confirm => built.layouts(&target.target, Draws::PerSide),
-        })
-        .collect();
-    for (target, supply) in listed.iter().zip(&supplies) {
-        if let Supply::Unavailable(reason) = supply {
-            term.note(&format!(
-                "`{}` keeps the layout of its build: {reason}",
-                target.target.target
-            ));
-        }
-    }
-
-    let mut collector =
-        Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
-    collector.term.start_progress("comparing with itself");
-    for repeat in 0..args.repeats {
-        // Every repeat draws its own orders, start orders and environments.
-        let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));
-        let plans = Plans {
-            plan: nbench_engine::Plan { seed, ..settings.plan.clone() },
-            rules: &settings.rules,
-            threshold_is_given: args.threshold.is_some(),
-        };
-        let mut lanes = Vec::new();
-        for (target, supply) in listed.iter().zip(&supplies) {
-            let Some(mut lane) = target.lane(&filter, &plans).0 else { continue };
-            lane.vary_layouts(settings.layouts, supply.clone(), false);
-            lanes.push(lane);
-        }
-        let budget =
-            args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
-        drive(
-            &starter,
-            &mut lanes,
-            Options { budget, seed, one_at_a_time: false },
-            &mut collector,
-        )?;
-        collector.expected += lanes
-            .iter()
-            .flat_map(|l| &l.units)
-            .flat_map(|u| &u.tasks)
-            .map(|t| t.trial.launches() as u64)
-            .sum::<u64>();
-        if interrupt::requested() {
-            break;
-        }
-    }
-    let Collector { term, by_name, failures, .. } = collector;
+    let supplies = supplies(term, &settings, &built, &listed);
+    let targets: Vec<_> = listed.iter().zip(&supplies).collect();
+    let Collector { term, by_name, failures, .. } =
+        repeat(term, args, &settings, &filter, &starter, &targets)?;
     term.end_progress();
     for failure in &failures {
         report::print(term, &Line::Failure(failure.clone()));
@@ -246,63 +192,98 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn show(
-    term: &mut Term,
-    by_name: &BTreeMap<(String, String, String), SelfComparison>,
-    threshold: f64,
-) {
-    let typical = |values: &[f64]| stats::median(values);
-    let (mut comparisons, mut called, mut excluding) = (0, 0, 0);
-    for ((package, target, name), result) in by_name {
-        comparisons += result.comparisons();
-        called += result.called();
-        excluding += result.excluding_zero;
-        if term.format() == Format::Json {
-            term.json(&serde_json::json!({
-                "type": "self_comparison",
-                "package": package,
-                "target": target,
-                "benchmark": name,
-                "comparisons": result.comparisons(),
-                "faster": result.faster,
-                "slower": result.slower,
-                "equivalent": result.equivalent,
-                "inconclusive": result.inconclusive,
-                "excluding_zero": result.excluding_zero,
-                "half_width": typical(&result.half_widths),
-                "smallest": typical(&result.smallest),
-                "launches": typical(&result.launches),
-                "change": typical(&result.changes),
-                "threshold": threshold,
-            }));
-        }
-        let mut text = Text::toned(Tone::Strong, &format!("{package}/{target}  {name}"));
-        let share = |values: &[f64]| {
-            typical(values).map_or("unavailable".to_owned(), |v| format!("{:.2} %", 100.0 * v))
+fn settings_of(args: &AaArgs, root: &Path) -> Result<Settings, Failure> {
+    let mut flags = flag_layer(&args.plan);
+    flags.threshold = args.threshold;
+    flags.confidence = args.confidence;
+    flags.layouts = args.layouts.map(settings::layouts);
+    let mut settings = settings::load(root, flags)?;
+    settings.plan.half_width = args.precision;
+    if !settings.seed_is_set {
+        settings.plan.seed = settings::fresh_seed();
+    }
+    Ok(settings)
+}
+
+/// Where the layouts of each target come from: each copy draws its own, as two builds would have them.
+fn supplies(term: &mut Term, settings: &Settings, built: &Sides, listed: &[Listed]) -> Vec<Supply> {
+    let mut supplies = Vec::new();
+    for target in listed {
+        let supply = match settings.layouts {
+            Layouts::Off => Supply::Kept,
+            Layouts::Fresh | Layouts::Confirm => built.layouts(&target.target, Draws::PerSide),
         };
-        let alarms = format!("{} of {} called", result.called(), result.comparisons());
-        let tone = if result.called() > 0 { Tone::Bad } else { Tone::Good };
-        text.line(2).add(tone, &alarms).say(&format!(
-            ", {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
-            result.inconclusive,
-            share(&result.half_widths),
-            share(&result.smallest),
-            typical(&result.launches).map_or("no".to_owned(), |l| format!("{l:.0}")),
-        ));
-        term.line(text);
+        if let Supply::Unavailable(reason) = &supply {
+            let name = &target.target.target;
+            term.note(&format!("`{name}` keeps the layout of its build: {reason}"));
+        }
+        supplies.push(supply);
     }
-    if term.format() == Format::Json {
-        let bound = proportion_interval(called, comparisons, 0.95);
-        term.json(&serde_json::json!({
-            "type": "self_comparison_summary",
-            "comparisons": comparisons,
-            "called": called,
-            "called_low": bound.map(|b| b.0),
-            "called_high": bound.map(|b| b.1),
-            "excluding_zero": excluding,
-        }));
+    supplies
+}
+
+/// Compares again and again, each time with orders, start orders and environments of its own.
+fn repeat<'t>(
+    term: &'t mut Term,
+    args: &AaArgs,
+    settings: &Settings,
+    filter: &Filter,
+    starter: &Starter,
+    targets: &[(&Listed, &Supply)],
+) -> Result<Collector<'t>, Failure> {
+    let mut collector =
+        Collector { term, by_name: BTreeMap::new(), failures: Vec::new(), expected: 0 };
+    collector.term.start_progress("comparing with itself");
+    let budget =
+        args.plan.budget.map(|b| b / u32::try_from(args.repeats).unwrap_or(u32::MAX).max(1));
+    for repeat in 0..args.repeats {
+        let seed = settings.plan.seed.wrapping_add(repeat.wrapping_mul(0x9e37_79b9));
+        let plans = Plans {
+            plan: nbench_engine::Plan { seed, ..settings.plan.clone() },
+            rules: &settings.rules,
+            threshold_is_given: args.threshold.is_some(),
+        };
+        let mut lanes = Vec::new();
+        for (target, supply) in targets {
+            let Some(mut lane) = target.lane(filter, &plans).0 else { continue };
+            lane.vary_layouts(settings.layouts, (*supply).clone(), false);
+            lanes.push(lane);
+        }
+        let options = Options { budget, seed, one_at_a_time: false };
+        drive(starter, &mut lanes, options, &mut collector)?;
+        collector.expected += lanes
+            .iter()
+            .flat_map(|l| &l.units)
+            .flat_map(|u| &u.tasks)
+            .map(|t| t.trial.launches() as u64)
+            .sum::<u64>();
+        if interrupt::requested() {
+            break;
+        }
     }
-    let bound = match proportion_interval(called, comparisons, 0.95) {
+    Ok(collector)
+}
+
+/// Results by package, target and benchmark.
+type ByName = BTreeMap<(String, String, String), SelfComparison>;
+
+fn show(term: &mut Term, by_name: &ByName, threshold: f64) {
+    for (name, result) in by_name {
+        show_one(term, name, result, threshold);
+    }
+    let comparisons: usize = by_name.values().map(SelfComparison::comparisons).sum();
+    let called: usize = by_name.values().map(SelfComparison::called).sum();
+    let excluding: usize = by_name.values().map(|result| result.excluding_zero).sum();
+    let bound = proportion_interval(called, comparisons, 0.95);
+    term.json(&serde_json::json!({
+        "type": "self_comparison_summary",
+        "comparisons": comparisons,
+        "called": called,
+        "called_low": bound.map(|b| b.0),
+        "called_high": bound.map(|b| b.1),
+        "excluding_zero": excluding,
+    }));
+    let bound = match bound {
         Some((_, high)) => {
             format!("95 % interval up to {}", percent(high).trim_start_matches('+'))
         }
@@ -311,6 +292,46 @@ fn show(
     term.line(&format!(
         "{called} of {comparisons} comparisons of equal code called faster or slower ({bound}); {excluding} final intervals exclude zero"
     ));
+}
+
+fn show_one(
+    term: &mut Term,
+    (package, target, name): &(String, String, String),
+    result: &SelfComparison,
+    threshold: f64,
+) {
+    let typical = |values: &[f64]| stats::median(values);
+    term.json(&serde_json::json!({
+        "type": "self_comparison",
+        "package": package,
+        "target": target,
+        "benchmark": name,
+        "comparisons": result.comparisons(),
+        "faster": result.faster,
+        "slower": result.slower,
+        "equivalent": result.equivalent,
+        "inconclusive": result.inconclusive,
+        "excluding_zero": result.excluding_zero,
+        "half_width": typical(&result.half_widths),
+        "smallest": typical(&result.smallest),
+        "launches": typical(&result.launches),
+        "change": typical(&result.changes),
+        "threshold": threshold,
+    }));
+    let mut text = Text::toned(Tone::Strong, &format!("{package}/{target}  {name}"));
+    let share = |values: &[f64]| {
+        typical(values).map_or("unavailable".to_owned(), |v| format!("{:.2} %", 100.0 * v))
+    };
+    let alarms = format!("{} of {} called", result.called(), result.comparisons());
+    let tone = if result.called() > 0 { Tone::Bad } else { Tone::Good };
+    text.line(2).add(tone, &alarms).say(&format!(
+        ", {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
+        result.inconclusive,
+        share(&result.half_widths),
+        share(&result.smallest),
+        typical(&result.launches).map_or("no".to_owned(), |l| format!("{l:.0}")),
+    ));
+    term.line(text);
 }
 
 #[cfg(test)]

@@ -210,6 +210,62 @@ fn unfinished(lines: &[Line], is_posted: bool) -> Option<String> {
     })
 }
 
+/// What lines beside the rows say.
+#[derive(Default)]
+struct Tally {
+    counts: Counts,
+    failures: Vec<CommentFailure>,
+    unmatched: Vec<Unmatched>,
+}
+
+impl Tally {
+    fn of(lines: &[Line]) -> Tally {
+        let mut tally = Tally::default();
+        for line in lines {
+            match line {
+                Line::Failure(f) => {
+                    tally.counts.failed += 1;
+                    tally.failures.push(CommentFailure {
+                        package: f.package.clone(),
+                        target: f.target.clone(),
+                        name: f.benchmark.clone(),
+                        side: f.side.clone(),
+                        error: f.error.clone(),
+                    });
+                }
+                Line::Unmatched(u) => {
+                    tally.counts.not_measured += 1;
+                    tally.unmatched.push(Unmatched {
+                        package: u.package.clone(),
+                        target: u.target.clone(),
+                        name: u.benchmark.clone().unwrap_or_else(|| "(whole target)".to_owned()),
+                        side: u.side.clone(),
+                    });
+                }
+                Line::NotMeasurable(n) => {
+                    tally.counts.not_measured += 1;
+                    tally.failures.push(CommentFailure {
+                        package: n.package.clone(),
+                        target: n.target.clone(),
+                        name: None,
+                        side: Some(n.rev.clone()),
+                        error: format!("not measurable at this revision: {}", n.reason),
+                    });
+                }
+                Line::Comparison(c) => match c.verdict.as_str() {
+                    "slower" => tally.counts.slower += 1,
+                    "faster" => tally.counts.faster += 1,
+                    "equivalent" => tally.counts.equivalent += 1,
+                    "identical" => tally.counts.identical += 1,
+                    _ => tally.counts.inconclusive += 1,
+                },
+                _ => {}
+            }
+        }
+        tally
+    }
+}
+
 /// The view of a comment; with several contenders each row names its own.
 fn view(lines: &[Line], id: &str, failed: Option<String>) -> Result<CommentView, Failure> {
     let context = lines
@@ -226,49 +282,7 @@ fn view(lines: &[Line], id: &str, failed: Option<String>) -> Result<CommentView,
             _ => None,
         })
         .collect();
-    let mut counts = Counts::default();
-    let (mut failures, mut unmatched) = (Vec::new(), Vec::new());
-    for line in lines {
-        match line {
-            Line::Failure(f) => {
-                counts.failed += 1;
-                failures.push(CommentFailure {
-                    package: f.package.clone(),
-                    target: f.target.clone(),
-                    name: f.benchmark.clone(),
-                    side: f.side.clone(),
-                    error: f.error.clone(),
-                });
-            }
-            Line::Unmatched(u) => {
-                counts.not_measured += 1;
-                unmatched.push(Unmatched {
-                    package: u.package.clone(),
-                    target: u.target.clone(),
-                    name: u.benchmark.clone().unwrap_or_else(|| "(whole target)".to_owned()),
-                    side: u.side.clone(),
-                });
-            }
-            Line::NotMeasurable(n) => {
-                counts.not_measured += 1;
-                failures.push(CommentFailure {
-                    package: n.package.clone(),
-                    target: n.target.clone(),
-                    name: None,
-                    side: Some(n.rev.clone()),
-                    error: format!("not measurable at this revision: {}", n.reason),
-                });
-            }
-            Line::Comparison(c) => match c.verdict.as_str() {
-                "slower" => counts.slower += 1,
-                "faster" => counts.faster += 1,
-                "equivalent" => counts.equivalent += 1,
-                "identical" => counts.identical += 1,
-                _ => counts.inconclusive += 1,
-            },
-            _ => {}
-        }
-    }
+    let Tally { counts, failures, unmatched } = Tally::of(lines);
     if failed.is_none() && comparisons.is_empty() && failures.is_empty() && unmatched.is_empty() {
         return Err(Failure::new(Exit::NothingSelected, "there is no comparison to render")
             .hint("`cargo nbench ab` makes one"));

@@ -13,10 +13,11 @@ use nbench_engine::{StopReason, Verdict};
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
 use nbench_templates::number::{change as change_text, duration, percent_interval};
 
+use crate::build::cargo::Words;
 use crate::cli::args::{CompareArgs, MethodArg};
 use crate::cli::settings::{self, store_path};
-use crate::commands::filter_of;
 use crate::commands::run::standing_on;
+use crate::commands::{filter_of, open_store};
 use crate::failure::{Exit, Failure};
 use crate::lines::{Line, Unmatched};
 use crate::measure::filter::Filter;
@@ -42,13 +43,8 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
         nbench_config::Layer { threshold: args.threshold, ..nbench_config::Layer::default() };
     let settings = settings::load(&root, flags)?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
-    let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
-        nbench_store::ErrorKind::Missing => {
-            Failure::new(Exit::Store, format!("there is no store at `{}`", path.display()))
-                .hint("`cargo nbench run` measures the working tree and makes one")
-        }
-        _ => store_failure(&e),
-    })?;
+    let words = Words::of_manifest(args.manifest_path.as_deref());
+    let store = open_store(&path, &words)?;
     let (Some(saved), Some(current)) = (&args.saved, &args.current) else {
         return runs::list(term, &store);
     };

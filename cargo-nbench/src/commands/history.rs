@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use nbench_config::Aliases;
-use nbench_store::{Benchmark, ComparisonRow, MeasurementRow, Store};
+use nbench_store::{Benchmark, ComparisonRow, MeasurementRow};
 use nbench_templates::number::{change as change_text, duration};
 use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
 
 use crate::build::cargo::Words;
 use crate::cli::args::HistoryArgs;
 use crate::cli::settings::{self, store_path};
-use crate::commands::filter_of;
+use crate::commands::{filter_of, open_store};
 use crate::failure::{Exit, Failure};
+use crate::measure::filter::Filter;
 use crate::results::date::utc;
 use crate::results::record::{now_ms, store_failure, stored_comparison};
 use crate::results::stored_settings::{Stored, measured_by};
@@ -29,13 +30,7 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     let root = settings::workspace_root(args.manifest_path.as_deref())?;
     let settings = settings::load(&root, nbench_config::Layer::default())?;
     let path = store_path(&root, args.store.store.as_deref(), &settings);
-    let store = Store::open_read_only(&path).map_err(|e| match e.kind() {
-        nbench_store::ErrorKind::Missing => {
-            Failure::new(Exit::Store, format!("there is no store at `{}`", path.display()))
-                .hint(format!("`{}` measures the working tree and makes one", words.nbench("run")))
-        }
-        _ => store_failure(&e),
-    })?;
+    let store = open_store(&path, &words)?;
     // An old id must pass a filter that means the new one.
     let aliases = &settings.aliases;
     let mut measurements = store.measurements(None).map_err(|e| store_failure(&e))?;
@@ -58,17 +53,8 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
         let ids: Vec<String> = ids.into_iter().collect();
-        let narrowed = !(args.package.is_empty() && args.bench.is_empty());
-        let failure = Failure::new(Exit::NothingSelected, "the store has no matching results");
-        return Err(match ids.as_slice() {
-            [] => failure.hint(format!("`{}` measures the working tree", words.nbench("run"))),
-            _ if narrowed => failure.hint("without a selection all benchmarks are shown"),
-            ids => {
-                let Failure { error, hint, .. } =
-                    filter.matches_nothing(ids, &words.nbench("history"));
-                Failure { error: format!("{error} in the store"), hint, exit: failure.exit }
-            }
-        });
+        let is_narrowed = !(args.package.is_empty() && args.bench.is_empty());
+        return Err(nothing_stored(&ids, is_narrowed, &filter, &words));
     }
     for remark in &order.remarks {
         term.warn(remark);
@@ -83,6 +69,19 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
         None => text(term, &view),
     }
     Ok(Exit::Done)
+}
+
+/// The failure of a store in which none of the `ids` is left to be shown.
+fn nothing_stored(ids: &[String], is_narrowed: bool, filter: &Filter, words: &Words) -> Failure {
+    let failure = Failure::new(Exit::NothingSelected, "the store has no matching results");
+    match ids {
+        [] => failure.hint(format!("`{}` measures the working tree", words.nbench("run"))),
+        _ if is_narrowed => failure.hint("without a selection all benchmarks are shown"),
+        ids => {
+            let Failure { error, hint, .. } = filter.matches_nothing(ids, &words.nbench("history"));
+            Failure { error: format!("{error} in the store"), hint, exit: failure.exit }
+        }
+    }
 }
 
 /// Positions of commits in first-parent order, oldest first.

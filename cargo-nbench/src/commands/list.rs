@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use nbench::wire::Offer;
+
 use crate::build::built::{build_selected, tell_harnesses};
-use crate::build::cargo::load;
+use crate::build::cargo::{Executable, load};
 use crate::cli::args::ListArgs;
 use crate::cli::settings::build_options;
 use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
@@ -56,30 +58,30 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         }
         for offer in listed.common(&filter) {
             found = true;
-            let (package, target) = (&listed.target.package, &listed.target.target);
-            if term.format() == Format::Json {
-                term.json(&serde_json::json!({
-                    "type": "benchmark",
-                    "package": package,
-                    "target": target,
-                    "benchmark": offer.id,
-                    "cases": offer.cases,
-                    "tags": offer.tags,
-                    "harness": executable.served_by(),
-                }));
-            } else if offer.cases.is_empty() {
-                term.line(&format!("{package}/{target}  {}", offer.id));
-            } else {
-                term.line(&format!(
-                    "{package}/{target}  {}  ({})",
-                    offer.id,
-                    offer.cases.join(", ")
-                ));
-            }
+            show(term, executable, offer);
         }
     }
     if !found && !failed {
         return Err(none_of(&ids, &filter, &options.words));
     }
     Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
+}
+
+fn show(term: &mut Term, executable: &Executable, offer: &Offer) {
+    let (package, target) = (&executable.target.package, &executable.target.target);
+    if term.format() == Format::Json {
+        term.json(&serde_json::json!({
+            "type": "benchmark",
+            "package": package,
+            "target": target,
+            "benchmark": offer.id,
+            "cases": offer.cases,
+            "tags": offer.tags,
+            "harness": executable.served_by(),
+        }));
+    } else if offer.cases.is_empty() {
+        term.line(&format!("{package}/{target}  {}", offer.id));
+    } else {
+        term.line(&format!("{package}/{target}  {}  ({})", offer.id, offer.cases.join(", ")));
+    }
 }

@@ -7,15 +7,14 @@ use nbench::Throughput;
 use nbench_engine::calibrate::Implausible;
 use nbench_engine::own::OwnChange;
 use nbench_engine::paired::PairedLaunch;
-use nbench_engine::{
-    Compare, Decision, IntervalMethod, Judgement, Looks, Measure, Order, StopReason, Verdict,
-};
+use nbench_engine::{Compare, Decision, Measure};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
 };
 
 use crate::failure::{Exit, Failure};
 use crate::lines::{Comparison, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine};
+use crate::results::notes;
 pub use crate::results::recorder::{Key, Recorder};
 use crate::revisions::revision::Revision;
 
@@ -168,60 +167,7 @@ pub fn comparison_line(
     let judgement = trial.judgement(key.contender);
     let times = times_of(trial, (0, key.contender), judgement.change);
     let d = trial.diagnostics(key.contender);
-    let mut notes = Vec::new();
-    if let Some(trend) = d.trend.filter(|trend| {
-        // Beside a large change the tail of its warm-up is no news.
-        d.trend_is_systematic && trend.abs() > 0.2 * judgement.change.map_or(0.0, f64::abs)
-    }) {
-        notes.push(format!(
-            "the ratio drifts by {:+.1} % within a launch: its cost seems to grow or shrink with use",
-            100.0 * trend
-        ));
-    }
-    if !d.disagreeing_launches.is_empty() {
-        let numbers: Vec<String> =
-            d.disagreeing_launches.iter().map(|l| (l + 1).to_string()).collect();
-        let (noun, verb) =
-            if numbers.len() == 1 { ("launch", "disagrees") } else { ("launches", "disagree") };
-        notes.push(format!(
-            "{noun} {} {verb} with the others, which the estimate withstands",
-            numbers.join(", ")
-        ));
-    }
-    if judgement.verdict == Verdict::Inconclusive {
-        let apart = judgement.interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0)
-            && judgement.change.is_some_and(|c| c.abs() > trial.plan().threshold);
-        match p_adjusted.filter(|_| apart) {
-            Some(p) => notes.push(format!(
-                "by itself it would be called, beside all comparisons of this run it is not (adjusted p = {p:.2}); `--filter` asks about it alone"
-            )),
-            // Who interrupted it knows why there is no verdict.
-            None if trial.decide() == Decision::Done(StopReason::Interrupted) => {}
-            None => notes.extend(advice(&judgement, trial)),
-        }
-    }
-    if trial.plan().order == Order::Sequential {
-        notes.push(
-            "one case was taken after the other: what the machine did meanwhile is part of this"
-                .to_owned(),
-        );
-    }
-    if trial.plan().interval == IntervalMethod::BlockBootstrap {
-        notes.push(
-            "the interval is over pairs, which share the luck of their launch: it is too narrow"
-                .to_owned(),
-        );
-    }
-    if let Some(implausible) = trial.calibration().and_then(|c| c.implausible) {
-        notes.push(implausible.note().to_owned());
-    }
-    if trial.plan().blocks {
-        notes.push(crate::foreign::bridge::NOTE.to_owned());
-    } else if trial.calibration().is_some_and(|c| c.slow) {
-        notes.push("one operation takes longer than 50 ms: one pair a launch".to_owned());
-    } else if d.untrimmed && judgement.pairs > 0 {
-        notes.push("fewer than 5 pairs a launch: nothing was trimmed".to_owned());
-    }
+    let notes = notes::of(trial, &judgement, &d, p_adjusted);
     Comparison {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -329,45 +275,6 @@ pub fn between_line(
     }
 }
 
-/// What would turn an inconclusive result into a verdict.
-fn advice(judgement: &Judgement, trial: &Compare) -> Option<String> {
-    let threshold = trial.plan().threshold;
-    if trial.decide() == Decision::Done(nbench_engine::StopReason::Budget) {
-        // More launches in the plan are no help where it was not the plan that ended them.
-        return Some("the budget ended it: a larger `--budget` gives it more launches".to_owned());
-    }
-    let Some(interval) = judgement.interval else {
-        return Some(format!(
-            "{} launches have no interval at this confidence: give it more (`--budget`, `--preset`)",
-            judgement.launches
-        ));
-    };
-    if !trial.plan().may_say_equivalent && interval.low >= -threshold && interval.high <= threshold
-    {
-        return Some("one early look is too weak to say equivalent: drop `--preset quick`".into());
-    }
-    // Intervals shrink with the root of the number of launches.
-    let half = (interval.high - interval.low) / 2.0;
-    let ratio = (half / threshold.max(1e-6)).powi(2);
-    let needed = (judgement.launches as f64 * ratio).ceil();
-    Some(if half <= threshold {
-        format!(
-            "the change lies near the threshold of {:.1} %: more launches (`--preset thorough`) or another `--threshold` decide it",
-            100.0 * threshold
-        )
-    } else if needed <= Looks::thorough().last() as f64 {
-        format!(
-            "about {needed:.0} launches would see {:.1} %: `--preset thorough`",
-            100.0 * threshold
-        )
-    } else {
-        format!(
-            "about {needed:.0} launches would see {:.1} %: a quieter host or a larger `--threshold` helps more",
-            100.0 * threshold
-        )
-    })
-}
-
 /// A comparison line as the store has it. The line itself travels in the details, so that nothing
 /// that was said is lost.
 pub fn comparison_result(line: &Comparison) -> ComparisonResult {
@@ -470,17 +377,5 @@ mod tests {
         assert_eq!(times_of(&trial, (0, 1), None), seen);
         assert_eq!(times_of(&trial, (0, 1), Some(-1.0)), seen);
         assert_eq!(times_of(&trial, (0, 1), Some(f64::NAN)), seen);
-    }
-
-    #[test]
-    fn what_the_budget_ended_is_not_told_to_plan_more() {
-        let mut trial = torn();
-        let judgement = trial.judgement(1);
-        trial.stop(nbench_engine::StopReason::Interrupted);
-        assert!(!advice(&judgement, &trial).unwrap().contains("budget ended"));
-        let mut trial = Compare::new("x", 2, Plan::default());
-        trial.stop(nbench_engine::StopReason::Budget);
-        let told = advice(&trial.judgement(1), &trial).unwrap();
-        assert!(told.contains("`--budget`") && !told.contains("--preset"), "{told}");
     }
 }
