@@ -290,7 +290,8 @@ fn show(term: &mut Term, by_name: &ByName, threshold: f64) {
         None => "no comparison ended".to_owned(),
     };
     term.line(&format!(
-        "{called} of {comparisons} comparisons of equal code called faster or slower ({bound}); {excluding} final intervals exclude zero"
+        "{called} of {comparisons} comparisons of equal code called faster or slower ({bound}); {excluding} final interval{} zero",
+        if excluding == 1 { " excludes" } else { "s exclude" }
     ));
 }
 

@@ -32,6 +32,9 @@ pub fn comment(term: &mut Term, args: &CommentArgs) -> Result<Exit, Failure> {
     let body = nbench_templates::comment(&view)
         .map_err(|error| Failure::new(Exit::Publish, format!("render the comment: {error}")))?;
     term.verbatim(&body);
+    if !body.ends_with('\n') {
+        term.verbatim("\n");
+    }
     if let Some(path) =
         std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| args.post && !p.is_empty())
         && let Err(error) = append(Path::new(&path), &body)

@@ -11,7 +11,7 @@ use nbench_engine::independent::{DESIGN, Independent, Method, Settings, compare_
 use nbench_engine::stats::Shift;
 use nbench_engine::{StopReason, Verdict};
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
-use nbench_templates::number::{change as change_text, duration, percent_interval};
+use nbench_templates::number::{change as change_text, duration};
 
 use crate::build::cargo::Words;
 use crate::cli::args::{CompareArgs, MethodArg};
@@ -392,9 +392,14 @@ impl Frame<'_> {
         let c = got.change;
         let change = match c.shift {
             Shift::Relative => {
-                format!("{}  [{}]", change_text(c.estimate), percent_interval(c.low, c.high))
+                format!(
+                    "{}  [{} .. {}]",
+                    change_text(c.estimate),
+                    change_text(c.low),
+                    change_text(c.high)
+                )
             }
-            Shift::Absolute => format!("{} ns  [{} to {} ns]", c.estimate, c.low, c.high),
+            Shift::Absolute => format!("{} ns  [{} .. {} ns]", c.estimate, c.low, c.high),
         };
         let estimate = |row: &MeasurementRow| {
             row.result.as_ref().map_or("unknown".to_owned(), |r| duration(r.estimate))

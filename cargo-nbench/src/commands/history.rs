@@ -122,7 +122,6 @@ impl Order {
                     "commits cannot be ordered ({}): results stand in the order of their runs",
                     failure.error
                 ));
-                order.remarks.extend(failure.hint.map(|hint| format!("hint: {hint}")));
             }
         }
         order
@@ -238,8 +237,14 @@ fn empty_series(identity: &Identity, unit: &str) -> SeriesView {
 }
 
 fn label(rev: &str, commit: &str, dirty: bool) -> String {
-    let short = commit.get(..10).unwrap_or(commit);
+    let short = short(commit);
     format!("{rev} ({short}{})", if dirty { ", dirty" } else { "" })
+}
+
+/// Ten digits of a hash; a word that stands in its place is whole.
+fn short(commit: &str) -> &str {
+    let is_hash = commit.chars().all(|c| c.is_ascii_hexdigit());
+    commit.get(..10).filter(|_| is_hash).unwrap_or(commit)
 }
 
 fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSeries {
@@ -259,7 +264,7 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
             .filter(|c| c.is_finite());
         points.push(PointView {
             commit: row.revision.commit.clone(),
-            short: row.revision.commit.get(..10).unwrap_or(&row.revision.commit).to_owned(),
+            short: short(&row.revision.commit).to_owned(),
             subject: row.revision.subject.clone(),
             author_time: utc(row.revision.author_time),
             dirty: row.dirty_digest.is_some(),
@@ -370,8 +375,8 @@ fn text(term: &mut Term, view: &HistoryView) {
         for paired in &series.paired {
             let change = paired.change.map_or(String::new(), |c| format!(" {}", change_text(c)));
             term.line(&format!(
-                "  paired: {} against {}: {}{change}",
-                paired.contender, paired.reference, paired.verdict
+                "  paired: {} against {}: {}{change}, {} UTC",
+                paired.contender, paired.reference, paired.verdict, paired.when
             ));
         }
     }

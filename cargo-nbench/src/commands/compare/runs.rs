@@ -7,6 +7,7 @@ use nbench_store::{RunCommand, RunRow, RunState, Store};
 use crate::failure::{Exit, Failure};
 use crate::results::date::utc;
 use crate::results::record::store_failure;
+use crate::results::stored_settings;
 use crate::term::{Term, Text, Tone};
 
 /// How many runs are listed.
@@ -40,6 +41,8 @@ fn show(term: &mut Term, store: &Store, run: &RunRow) -> Result<(), Failure> {
     let rows = store.measurements_of_run(run.id).map_err(|e| store_failure(&e))?;
     let benchmarks = rows.iter().filter(|row| row.result.is_some()).count();
     let commits: BTreeSet<&str> = rows.iter().map(|row| row.revision.commit.as_str()).collect();
+    // Runs of another preset differ by their settings.
+    let preset = stored_settings::read(&run.begun.settings).remove("preset");
     let is_dirty = run.begun.dirty_digest.is_some();
     term.json(&serde_json::json!({
         "type": "stored_run",
@@ -49,6 +52,7 @@ fn show(term: &mut Term, store: &Store, run: &RunRow) -> Result<(), Failure> {
         "commits": commits,
         "dirty": is_dirty,
         "benchmarks": benchmarks,
+        "preset": preset,
         "host": run.host.summary,
         "toolchain": run.toolchain.summary,
     }));
@@ -61,6 +65,9 @@ fn show(term: &mut Term, store: &Store, run: &RunRow) -> Result<(), Failure> {
         if is_dirty { "+dirty" } else { "" },
         if benchmarks == 1 { "" } else { "s" },
     ));
+    if let Some(preset) = &preset {
+        text.say(&format!("  {preset}"));
+    }
     if run.state != RunState::Finished {
         text.add(Tone::Doubt, &format!("  {}", run.state.as_str()));
     }

@@ -2,6 +2,7 @@
 //! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
 //! with `--verbose`. It counts nothing that a summary counts.
 
+use nbench_engine::StopReason;
 use nbench_templates::number::{change, count, duration};
 
 use super::{INDENT, heading, rate, tone_of};
@@ -30,6 +31,9 @@ pub struct Brief {
     failed: Vec<(String, String)>,
     /// Notes on calls and how many had them.
     notes: Vec<(String, usize)>,
+    /// Benchmarks without a verdict, and their notes with how many had each.
+    open: usize,
+    open_notes: Vec<(String, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +86,12 @@ impl Brief {
         if let ("slower" | "faster", Some(change)) = (c.verdict.as_str(), c.change) {
             self.changed.push(Named { name: self.name(c), verdict: c.verdict.clone(), change });
         }
+        if c.verdict == "inconclusive" {
+            self.open += 1;
+            for note in &c.notes {
+                add(&mut self.open_notes, note);
+            }
+        }
     }
 
     fn name(&self, c: &Comparison) -> String {
@@ -114,12 +124,8 @@ impl Brief {
         // A doubt about a call is no detail; advice on how to get one is.
         if matches!(c.verdict.as_str(), "slower" | "faster") {
             for note in &c.notes {
-                match self.notes.iter_mut().find(|(known, _)| known == note) {
-                    Some((_, count)) => *count += 1,
-                    None => {
-                        text.line(INDENT).add(Tone::Doubt, &format!("note: {note}"));
-                        self.notes.push((note.clone(), 1));
-                    }
+                if add(&mut self.notes, note) == 1 {
+                    text.line(INDENT).add(Tone::Doubt, &format!("note: {note}"));
                 }
             }
         }
@@ -129,12 +135,27 @@ impl Brief {
     /// Names at the end what is slower, faster and failed, the worst first; nothing where so little was
     /// said that it still stands there.
     pub fn end(mut self, term: &mut Term) {
-        if self.results <= FEW {
-            return;
+        if self.results > FEW {
+            self.names(term);
+            for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
+                let note = cut(note, 2 * LONGEST_NAME);
+                let text = format!("note on {count} that are slower or faster: {note}");
+                term.line(Text::toned(Tone::Doubt, &text));
+            }
         }
-        for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
+        // One reason that most of them share is worth a line; each one's own stands under `--verbose`.
+        let most = self.open_notes.iter().max_by_key(|(_, count)| *count);
+        if let Some((note, count)) = most.filter(|(_, count)| 2 * count >= self.open)
+            && !term.is_verbose()
+        {
             let note = cut(note, 2 * LONGEST_NAME);
-            term.line(Text::toned(Tone::Doubt, &format!("note on {count} of these: {note}")));
+            term.line(Text::toned(Tone::Doubt, &format!("why {count} inconclusive: {note}")));
+        }
+    }
+
+    fn names(&mut self, term: &mut Term) {
+        if !(self.changed.is_empty() && self.failed.is_empty()) {
+            term.line("");
         }
         self.changed.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
         let of = |verdict: &str| -> Vec<&Named> {
@@ -159,7 +180,12 @@ impl Brief {
         }
         for (name, error) in self.failed.iter().take(fail) {
             let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
-            text.say(&format!(" {}: {}", cut(name, LONGEST_NAME), cut(error, LONGEST_ERROR)));
+            text.say(&format!(
+                " {:>8}  {}: {}",
+                "",
+                cut(name, LONGEST_NAME),
+                cut(error, LONGEST_ERROR)
+            ));
             term.line(text);
         }
         if self.failed.len() > fail {
@@ -169,6 +195,16 @@ impl Brief {
             term.line(text);
         }
     }
+}
+
+/// Counts one more of `note`; how many that makes.
+fn add(notes: &mut Vec<(String, usize)>, note: &str) -> usize {
+    if let Some((_, count)) = notes.iter_mut().find(|(known, _)| known == note) {
+        *count += 1;
+        return *count;
+    }
+    notes.push((note.to_owned(), 1));
+    1
 }
 
 /// How many names each of slower, failed and faster gets at the end, in this order of importance.
@@ -200,6 +236,9 @@ fn measurement(m: &Measurement) -> Text {
         _ => {
             text.say(&format!("  no interval with {} launches", m.launches));
         }
+    }
+    if m.stop == StopReason::Budget.word() || m.stop == StopReason::MaxLaunches.word() {
+        text.add(Tone::Doubt, &format!("  not as precise as asked for: {}", m.stop));
     }
     if let Some(work) = &m.throughput {
         text.say(&format!("  {}", rate(work.amount, &work.unit, m.estimate)));

@@ -101,6 +101,10 @@ fn the_last_thirty_lines_of_hundreds_tell_what_is_slower_faster_and_failed() {
         let found = last.iter().rposition(|line| line.contains(what));
         found.unwrap_or_else(|| panic!("{what} in {last:#?}"))
     };
+    assert!(last[at("worse/16") - 1].is_empty(), "a line divides them from the others");
+    // All names stand in one column.
+    let column = |what: &str| last[at(what)].find("p/t").unwrap();
+    assert_eq!(column("worse/16"), column("broken/1"));
     // The worst first.
     assert!(at("worse/16") < at("worse/12"));
     assert!(last[at("worse/16")].contains("+17.0 %"));
@@ -156,7 +160,10 @@ fn little_that_was_said_is_not_said_again_and_a_note_once() {
         .collect();
     let all = printed(&noted, 2, false);
     assert_eq!(all.iter().filter(|line| line.contains("a doubt")).count(), 2, "{all:#?}");
-    assert!(all.iter().any(|line| line == "note on 8 of these: a doubt"), "{all:#?}");
+    assert!(
+        all.iter().any(|line| line == "note on 8 that are slower or faster: a doubt"),
+        "{all:#?}"
+    );
 }
 
 #[test]
@@ -174,4 +181,42 @@ fn the_host_is_told_in_a_line_that_fits() {
     let expected =
         "Intel(R) Xeon(R) Processor @ 2.80GHz, 2 co.. \u{b7} rustc 1.95.0 \u{b7} default";
     assert_eq!(line, expected);
+}
+
+#[test]
+fn why_most_are_inconclusive_is_told_once() {
+    let noted = |id: usize, note: &str| match compared(&format!("b{id}"), "inconclusive", 0.0) {
+        Line::Comparison(c) => {
+            Line::Comparison(Box::new(Comparison { notes: vec![note.into()], ..*c }))
+        }
+        other => other,
+    };
+    let told = |notes: &[&str], verbose: bool| -> Vec<String> {
+        let lines: Vec<Line> = notes.iter().enumerate().map(|(i, note)| noted(i, note)).collect();
+        let mut all = printed(&lines, 2, verbose);
+        all.retain(|line| line.starts_with("why "));
+        all
+    };
+    assert_eq!(told(&["too few"], false), ["why 1 inconclusive: too few"]);
+    let most = ["one look", "one look", "3 launches", "one look"];
+    assert_eq!(told(&most, false), ["why 3 inconclusive: one look"]);
+    assert_eq!(told(&["a", "b", "c"], false), Vec::<String>::new());
+    assert_eq!(told(&most, true), Vec::<String>::new(), "each says it itself");
+    assert_eq!(printed(&[compared("b", "slower", 0.2)], 2, false).len(), 2);
+}
+
+#[test]
+fn a_measurement_that_missed_its_precision_says_so() {
+    let line = |stop: &str| {
+        let m = Measurement {
+            stop: stop.into(),
+            low: Some(1.0),
+            high: Some(2.0),
+            ..Default::default()
+        };
+        printed(&[Line::Measurement(m)], 1, false).remove(0)
+    };
+    assert!(line("budget").contains("not as precise as asked for: budget"));
+    assert!(line("max-launches").contains("not as precise as asked for: max-launches"));
+    assert!(!line("precision-reached").contains("precise"));
 }
