@@ -1,7 +1,7 @@
 //! What a verdict costs: the statistics that run after each launch. Measured with nbench itself.
 
 use nbench::{Suite, Throughput};
-use nbench_engine::schedule::Schedule;
+use nbench_engine::Schedule;
 use nbench_engine::stats::{hodges_lehmann, median, signed_rank_interval, trimmed_mean};
 
 fn estimates(count: usize) -> Vec<f64> {

@@ -7,8 +7,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use nbench_engine::collect::Round;
-use nbench_engine::observe::Silent;
+use nbench_engine::Round;
+use nbench_engine::Silent;
 use nbench_engine::{Compare, Plan, StopReason};
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Comparing two runs that were stored at different times. Unlike [`crate::paired`] this includes
+//! Comparing two runs that were stored at different times. Unlike `crate::paired` this includes
 //! whatever the machine did in between, and no method here can tell that from a change of the code;
 //! results say `independent` for that reason. It knows neither store nor revisions.
 

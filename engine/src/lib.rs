@@ -14,7 +14,7 @@
 //!
 //! # What holds
 //!
-//! - [`collect`] sees subjects by index. Which one is older is known to the caller alone.
+//! - `collect` sees subjects by index. Which one is older is known to the caller alone.
 //! - All subjects of a comparison across builds execute the same iteration counts from the start of
 //!   their process, calibration and warm-up included.
 //! - No statistic is adjusted for what the host did meanwhile.
@@ -22,30 +22,41 @@
 //!
 //! # Reading order
 //!
-//! [`plan`] (every number), [`schedule`], [`calibrate`], [`collect`], [`paired`] and [`single`],
-//! [`summary`] (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`] is the only module that knows another process exists.
+//! `plan` (every number), `schedule`, `calibrate`, `collect`, `paired` and `single`,
+//! `summary` (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`] is the only module that knows another process exists.
 
-pub mod calibrate;
-pub mod collect;
-pub mod diagnose;
+mod calibrate;
+mod collect;
+mod diagnose;
 pub mod independent;
-pub mod observe;
-pub mod own;
-pub mod paired;
-pub mod patience;
-pub mod plan;
+mod observe;
+mod own;
+mod paired;
+mod patience;
+mod plan;
 pub mod remote;
-pub mod schedule;
-pub mod scripted;
-pub mod single;
+mod schedule;
+mod scripted;
+mod single;
 pub mod stats;
-pub mod stop;
-pub mod summary;
+mod stop;
+mod summary;
 
+pub use calibrate::{Calibration, Implausible};
+pub use collect::Round;
+pub use diagnose::Diagnostics;
 pub use nbench::{
     Axes, Iters, Local, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind,
 };
+pub use observe::Silent;
+pub use own::OwnChange;
 pub use paired::{ChangeInterval, Compare, Judgement, Verdict, compare, judge};
+pub use paired::{PairedLaunch, lead_averaged};
+pub use plan::Unusable;
 pub use plan::{Batching, IntervalMethod, Looks, Order, Plan};
+pub use schedule::Schedule;
+pub use scripted::Scripted;
+pub use single::SingleLaunch;
 pub use single::{Estimate, Measure, measure};
 pub use stop::{Decision, StopReason};
+pub use summary::{adjusted_by_discovery_rate, contender_p, geometric_mean, launch_estimates};

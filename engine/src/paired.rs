@@ -145,7 +145,7 @@ fn estimate_between(
     lead_averaged(&led[0], &led[1], trim)
 }
 
-/// The rule of [`launch_estimate`] on log-ratios already split by lead.
+/// The rule of `launch_estimate` on log-ratios already split by lead.
 pub fn lead_averaged(one: &[f64], other: &[f64], trim: f64) -> Option<f64> {
     const ENOUGH: usize = 5;
     if one.len() >= ENOUGH && other.len() >= ENOUGH {

@@ -32,7 +32,7 @@ pub fn sequential_p(estimates: &[Option<f64>], looks: &Looks, ended: bool) -> Op
     stats::sequential_p(&spent)
 }
 
-/// [`sequential_p`] of one contender (1-based subject index) of a comparison.
+/// `sequential_p` of one contender (1-based subject index) of a comparison.
 pub fn contender_p(trial: &Compare, contender: usize) -> Option<f64> {
     let cut_short =
         matches!(trial.decide(), Decision::Done(StopReason::Budget | StopReason::Interrupted));

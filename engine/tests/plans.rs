@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use nbench_engine::observe::Silent;
-use nbench_engine::plan::{Batching, Looks};
-use nbench_engine::scripted::Scripted;
+use nbench_engine::Scripted;
+use nbench_engine::Silent;
+use nbench_engine::{Batching, Looks};
 use nbench_engine::{Measure, Plan, StopReason, compare, measure};
 use proptest::prelude::*;
 

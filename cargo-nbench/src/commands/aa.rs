@@ -339,8 +339,8 @@ fn show_one(
 mod tests {
     use super::*;
     use nbench_engine::Plan;
-    use nbench_engine::collect::Round;
-    use nbench_engine::observe::Silent;
+    use nbench_engine::Round;
+    use nbench_engine::Silent;
 
     #[test]
     fn calls_of_equal_code_are_counted_as_alarms() {

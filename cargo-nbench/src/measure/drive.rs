@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use nbench::wire::Offer;
-use nbench_engine::observe::Silent;
+use nbench_engine::Silent;
 use nbench_engine::remote::Remote;
 use nbench_engine::{
     Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
@@ -154,7 +154,7 @@ impl Trial {
         }
     }
 
-    fn calibration(&self) -> Option<&nbench_engine::calibrate::Calibration> {
+    fn calibration(&self) -> Option<&nbench_engine::Calibration> {
         match self {
             Trial::Measure(trial) => trial.calibration(),
             Trial::Compare(trial) => trial.calibration(),

@@ -1,7 +1,7 @@
 //! What is to be said beside a comparison: what its launches show, why there is no verdict, and what of its
 //! plan weakens it. It decides nothing about results.
 
-use nbench_engine::diagnose::Diagnostics;
+use nbench_engine::Diagnostics;
 use nbench_engine::{
     Compare, Decision, IntervalMethod, Judgement, Looks, Order, StopReason, Verdict,
 };

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use nbench_engine::Compare;
-use nbench_engine::paired::{PairedLaunch, lead_averaged};
 use nbench_engine::stats::{hodges_lehmann, signed_rank_interval};
+use nbench_engine::{PairedLaunch, lead_averaged};
 use nbench_templates::{AxisView, ComparedView, ComparisonView, Diagnostics, LaunchView};
 
 use crate::failure::{Exit, Failure};
@@ -244,8 +244,8 @@ mod tests {
     use super::*;
     use crate::lines::{FailureLine, GeometricMeanLine, NotMeasurable, Skipped, Unmatched};
     use nbench_engine::Plan;
-    use nbench_engine::collect::Round;
-    use nbench_engine::observe::Silent;
+    use nbench_engine::Round;
+    use nbench_engine::Silent;
 
     /// One pair; the reference takes 100 ns of either time.
     fn round(reference_first: bool, wall: f64, cpu: Option<f64>) -> Round {

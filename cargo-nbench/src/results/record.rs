@@ -4,9 +4,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
-use nbench_engine::calibrate::Implausible;
-use nbench_engine::own::OwnChange;
-use nbench_engine::paired::PairedLaunch;
+use nbench_engine::Implausible;
+use nbench_engine::OwnChange;
+use nbench_engine::PairedLaunch;
 use nbench_engine::{Compare, Decision, Measure};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
@@ -324,8 +324,8 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
 mod tests {
     use super::*;
     use nbench_engine::Plan;
-    use nbench_engine::collect::Round;
-    use nbench_engine::observe::Silent;
+    use nbench_engine::Round;
+    use nbench_engine::Silent;
 
     /// Launches whose medians say that the contender is faster and whose pairs say that it is slower.
     fn torn() -> Compare {

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use nbench_engine::observe::Silent;
-use nbench_engine::single::SingleLaunch;
-use nbench_engine::summary::{geometric_mean, launch_estimates};
+use nbench_engine::Silent;
+use nbench_engine::SingleLaunch;
 use nbench_engine::{Compare, Measure};
+use nbench_engine::{geometric_mean, launch_estimates};
 use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
 
 use crate::failure::Failure;

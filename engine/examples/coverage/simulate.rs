@@ -1,9 +1,9 @@
 //! Simulated rounds with a known true change, played through the same comparison that measures. It
 //! owns the kinds of noise; it sees neither files nor how results are shown.
 
-use nbench_engine::collect::Round;
-use nbench_engine::observe::Silent;
-use nbench_engine::schedule::Schedule;
+use nbench_engine::Round;
+use nbench_engine::Schedule;
+use nbench_engine::Silent;
 use nbench_engine::{Compare, Decision, Judgement, Looks, Plan, Verdict};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 

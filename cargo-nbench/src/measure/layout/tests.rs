@@ -4,8 +4,8 @@ use super::{Drawn, Standing, Supply, order, target_seed};
 use crate::lines::Comparison;
 use crate::measure::launch::Program;
 use nbench_config::Layouts as When;
-use nbench_engine::collect::Round;
-use nbench_engine::observe::Silent;
+use nbench_engine::Round;
+use nbench_engine::Silent;
 use nbench_engine::{Compare, Decision, Plan};
 use std::collections::BTreeSet;
 
