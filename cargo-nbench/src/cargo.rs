@@ -12,6 +12,7 @@ mod mirror;
 mod reach;
 mod sources;
 mod stand_in;
+mod unknown;
 mod words;
 
 pub(crate) use build::names_harness;
@@ -26,6 +27,7 @@ pub use environment::maybe_answer;
 pub use in_place::{InPlace, load};
 pub use sources::Sources;
 pub(crate) use sources::normal;
+pub use unknown::refuse_unknown;
 pub use words::Words;
 
 use crate::failure::{Exit, Failure};

@@ -16,7 +16,7 @@ use crate::bridge;
 use crate::capture;
 use crate::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
-    load_in,
+    load_in, refuse_unknown,
 };
 use crate::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::commands::{Built, build_hint, build_selected};
@@ -168,6 +168,9 @@ pub fn build_sides(
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
+        if side == last {
+            refuse_unknown(&workspace, &options, &context).map_err(at)?;
+        }
         let builds = distinct.iter().max().map_or(1, |last| last + 1);
         term.number_build(built.len() + 1, builds);
         let mut done = if wish.overlay {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::args::ListArgs;
-use crate::cargo::load;
+use crate::cargo::{load, refuse_unknown};
 use crate::commands::{ANOTHER_BUILDS, build_selected, none_of, nothing_selected, tell_harnesses};
 use crate::failure::{Exit, Failure};
 use crate::filter::Filter;
@@ -25,6 +25,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
     let context = workspace.in_place(here, options);
+    refuse_unknown(workspace, options, &context)?;
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     tree.built();
     for line in built.remarks("@tree") {

@@ -5,7 +5,7 @@ use std::path::Path;
 use nbench_store::{NewRun, RunCommand};
 
 use crate::args::RunArgs;
-use crate::cargo::load;
+use crate::cargo::{load, refuse_unknown};
 use crate::commands::{
     ANOTHER_BUILDS, build_selected, describe_toolchain, exit_of, host_row, invocation, none_of,
     nothing_selected, starter, tell_harnesses,
@@ -43,6 +43,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         settings.plan.order = nbench_engine::Order::Sequential;
     }
     let context = workspace.in_place(here, options);
+    refuse_unknown(workspace, options, &context)?;
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {
