@@ -12,6 +12,7 @@ use crate::lines::{
     Unmatched,
 };
 use crate::term::{Term, Text, Tone};
+use crate::text::beginning;
 
 /// Prints one line for machines only: people are told the same in another way.
 pub fn for_machines(term: &mut Term, line: &Line) {
@@ -239,10 +240,10 @@ fn failure(f: &FailureLine) -> Text {
     if let Some(side) = &f.side {
         text.say(&format!(" at {side}"));
     }
-    text.block(INDENT, Tone::Plain, "", &f.error);
+    text.block(INDENT, Tone::Plain, "", &beginning(&f.error));
     let tail: Vec<&str> = f.stderr_tail.lines().collect();
     let last = &tail[tail.len().saturating_sub(5)..];
-    text.block(INDENT, Tone::Faint, "| ", &last.join("\n"));
+    text.block(INDENT, Tone::Faint, "| ", &beginning(&last.join("\n")));
     text
 }
 

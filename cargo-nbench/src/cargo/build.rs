@@ -535,6 +535,11 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         );
     }
     let failure = Failure::new(Exit::Build, error);
+    if targets.iter().flat_map(|t| &t.log).any(|line| line.contains("No space left on device")) {
+        return failure.hint(
+            "the file system of the build is full: `cargo nbench clean` empties the cache of checkouts, which NBENCH_CACHE_DIR moves; `--target-dir` moves the builds of `run`",
+        );
+    }
     match targets.first() {
         Some(t) => failure.hint(format!("`{}` tells whether it builds without nbench", t.command)),
         None => failure,
