@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::cargo::Executable;
 use crate::checkout::Slot;
 use crate::launch::Program;
+use crate::one_path;
 use crate::suite::program;
 
 /// What stands for the directory of generated packages in ids.
@@ -20,8 +21,19 @@ pub(super) type Name = (String, String);
 pub(super) fn located(executable: &Executable, slot: &Slot, root: &Path) -> Program {
     let mut program = program(executable);
     let target = root.join("target");
-    let places =
-        [(slot.tree(), root), (slot.target_dir(), &target), (slot.directory(), GENERATED.as_ref())];
+    // Where the compiler was made to forget the checkout, its directory reads as another one.
+    let forgotten = |path: &Path| match path.strip_prefix(slot.directory()) {
+        Ok(inside) => Path::new(one_path::INSTEAD).join(inside),
+        Err(_) => path.to_owned(),
+    };
+    let (tree, built) = (forgotten(slot.tree()), forgotten(slot.target_dir()));
+    let places = [
+        (slot.tree(), root),
+        (slot.target_dir(), &target),
+        (slot.directory(), GENERATED.as_ref()),
+        (&tree, root),
+        (&built, &target),
+    ];
     for (from, to) in places {
         let to = to.to_string_lossy();
         program.naming.place(&from.to_string_lossy(), &to);
