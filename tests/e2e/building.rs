@@ -203,3 +203,42 @@ fn checkouts_that_share_a_target_directory_are_not_confused() {
         }
     }
 }
+
+/// A build script that stops where git or its directory says anything else than in the user's tree, and a
+/// benchmark whose ids hold paths.
+const LOOKS_FOR_GIT: &str = r#"use std::{env, fs, path::Path, process::Command};
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).parent().unwrap().to_owned();
+    let head = fs::read_to_string(root.join(".git/HEAD")).expect("a git directory");
+    assert_eq!(head.trim(), "ref: refs/heads/main");
+    fs::read(root.join(".git/index")).expect("an index");
+    println!("cargo:rustc-env=DESCRIBED={}", git(&["describe", "--tags", "--always", "--dirty"]));
+    println!("cargo:rustc-env=TOP={}", git(&["rev-parse", "--show-toplevel"]));
+}
+"#;
+
+#[test]
+fn a_tree_without_a_lock_file_looks_as_under_cargo_bench() {
+    let suite = "fn suite(suite: &mut nbench::Suite) {\n    \
+                 suite.bench(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/x\"), subject_lib::spin);\n    \
+                 suite.bench(concat!(env!(\"TOP\"), \" at \", env!(\"DESCRIBED\")), subject_lib::spin);\n\
+                 }\nnbench::main!(suite);\n";
+    let fixture = Fixture::new();
+    fixture.write("subject/build.rs", LOOKS_FOR_GIT);
+    fixture.write("subject/benches/work.rs", suite);
+    fixture.commit("A suite that names its places");
+    fixture.git(&["tag", "v1"]);
+    assert!(!fixture.root().join("Cargo.lock").exists());
+    let root = fixture.root().display();
+    for described in ["v1", "v1-dirty"] {
+        let ids = [format!("{root} at {described}"), format!("{root}/subject/x")];
+        let output = fixture.nbench(&RUN).exits(0);
+        assert_eq!(output.named("measurement"), ids);
+        fixture.write("subject/data/words.csv", "another\n");
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::support::Fixture;
-use crate::{AB, with};
+use crate::{AB, RUN, with};
 
 /// A build script that writes into the sources and reads git's directory, and a library with both.
 const BUILD_SCRIPT: &str = r#"
@@ -141,8 +141,17 @@ fn a_library_outside_of_the_workspace_of_its_benchmarks_has_one_path_on_both_sid
         let output = fixture.nbench_at(&words, Path::new(at)).exits(0);
         assert_eq!(output.comparison("spin")["verdict"], "identical", "{words:?}");
     }
+    fixture.write("subject/src/lib.rs", &format!("{library}pub const FILE: &str = file!();\n"));
+    let named = "    suite.bench(subject_lib::FILE, subject_lib::spin);";
+    fixture.edit("bench/benches/work.rs", head, &format!("{head}\n{named}"));
+    fixture.commit("A benchmark that is called by the library's path");
     fixture.set_work(2000);
     fixture.commit("Twice the work");
     let output = fixture.nbench(&words).exits(0);
     assert_ne!(output.comparison("spin")["verdict"], "identical");
+    // An id with a path of the library is the same in `run`, where it is the user's.
+    let file = fixture.root().join("subject/src/lib.rs").display().to_string();
+    output.comparison(&file);
+    let run = with(&RUN, &["--manifest-path", &place, "--exact", &file]);
+    assert_eq!(fixture.nbench(&run).exits(0).named("measurement"), [file]);
 }

@@ -63,3 +63,38 @@ fn mistakes_on_the_command_line_are_usage_errors() {
         assert!(help.stdout.contains(word), "{word} in {}", help.stdout);
     }
 }
+
+#[test]
+fn a_name_that_nothing_has_is_told_once_with_what_was_meant() {
+    let fixture = Fixture::with(&["work", "varied"]);
+    let manifest = fixture.read("subject/Cargo.toml") + "\n[features]\nfast = []\n";
+    fixture.write("subject/Cargo.toml", &manifest);
+    let root = fixture.read("Cargo.toml") + "\n[profile.tuned]\ninherits = \"release\"\n";
+    fixture.write("Cargo.toml", &root);
+    fixture.commit("A feature and a profile");
+    fixture.set_work(1200);
+    fixture.commit("More work");
+    let cases = [
+        ("-p", "subject-lob", "did you mean `subject-lib`?", 5),
+        ("-p", "elsewhere", "there is `subject-lib`", 5),
+        ("--bench", "wrok", "did you mean `work`?", 5),
+        ("--bench", "speed", "there is `varied`, `work`", 5),
+        ("--features", "fats", "did you mean `fast`?", 3),
+        ("--features", "subject-lib/small", "there is `fast`", 3),
+        ("--profile", "tunde", "did you mean `tuned`?", 3),
+        ("--profile", "fastest", "there is `bench`, `dev`, `release`, `test`, `tuned`", 3),
+    ];
+    for (flag, name, hint, code) in cases {
+        for command in [&["list"][..], &["ab", "HEAD~1", "HEAD", "--preset", "quick"]] {
+            let output = fixture.nbench(&with(command, &[flag, name])).exits(code);
+            let output = output.complains(&[name, hint]);
+            assert_eq!(output.stderr.matches("error:").count(), 1, "{}", output.stderr);
+            assert!(!output.stderr.contains("building"), "{}", output.stderr);
+        }
+    }
+    // Configuration may define a profile as well, and a pattern may name several targets.
+    fixture.write(".cargo/config.toml", "[profile.elsewhere]\ninherits = \"dev\"\n");
+    for (flag, name) in [("--profile", "elsewhere"), ("--bench", "w*"), ("--features", "fast")] {
+        fixture.nbench(&["list", flag, name]).exits(0);
+    }
+}

@@ -12,6 +12,7 @@ mod mirror;
 mod reach;
 mod sources;
 mod stand_in;
+mod unknown;
 mod words;
 
 pub(crate) use build::names_harness;
@@ -27,6 +28,7 @@ pub(crate) use in_place::load;
 #[cfg(test)]
 pub(crate) use sources::Sources;
 pub(crate) use sources::normal;
+pub use unknown::refuse_unknown;
 pub use words::Words;
 
 use crate::failure::{Exit, Failure};

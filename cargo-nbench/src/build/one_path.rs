@@ -12,7 +12,7 @@ use crate::cache::digest;
 pub(crate) const DIRECTORY: &str = "NBENCH_CHECKOUT";
 
 /// What stands in its place, in panic messages and debug information.
-const INSTEAD: &str = "/nbench";
+pub(crate) const INSTEAD: &str = "/nbench";
 
 /// Options of which only the first part, up to the first `=`, is the same in all checkouts.
 const PLACES: [&str; 4] = ["--extern", "--out-dir", "-L", "--diagnostic-width"];

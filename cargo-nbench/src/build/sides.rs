@@ -14,7 +14,7 @@ use std::rc::Rc;
 use crate::build::built::{Built, build_hint, build_selected};
 use crate::build::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
-    load_in,
+    load_in, refuse_unknown,
 };
 use crate::build::fingerprint::{describe_toolchain, flags_digest};
 use crate::build::identical::{loaded_text, only_inert_paths, same_code_in};
@@ -162,6 +162,9 @@ pub fn build_sides(
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, wish.repository.root(), slot.tree()))
             .map_err(at)?;
+        if side == last {
+            refuse_unknown(&workspace, &options, &context).map_err(at)?;
+        }
         let builds = distinct.iter().max().map_or(1, |last| last + 1);
         term.number_build(built.len() + 1, builds);
         let mut done = if wish.overlay {

@@ -5,7 +5,7 @@ use std::path::Path;
 use nbench::wire::Offer;
 
 use crate::build::built::{build_selected, tell_harnesses};
-use crate::build::cargo::{Executable, load};
+use crate::build::cargo::{Executable, load, refuse_unknown};
 use crate::cli::args::ListArgs;
 use crate::cli::settings::build_options;
 use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
@@ -27,6 +27,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
     let context = workspace.in_place(here, options);
+    refuse_unknown(workspace, options, &context)?;
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     tree.built();
     for line in built.remarks("@tree") {

@@ -6,7 +6,7 @@ use nbench_config::Settings;
 use nbench_store::RunCommand;
 
 use crate::build::built::{Built, build_selected, tell_harnesses};
-use crate::build::cargo::{Words, load};
+use crate::build::cargo::{Words, load, refuse_unknown};
 use crate::build::fingerprint::{describe_toolchain, host_row};
 use crate::cli::args::{GatePolicy, RunArgs};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
@@ -41,6 +41,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     let (workspace, options) = (&tree.workspace, &tree.options);
     let settings = settings_of(args, &workspace.root)?;
     let context = workspace.in_place(here, options);
+    refuse_unknown(workspace, options, &context)?;
     let built = build_selected(term, workspace, options, &context, "@tree")?;
     if built.executables.is_empty() {
         for line in &built.skipped {

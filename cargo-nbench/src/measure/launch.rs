@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -118,6 +118,17 @@ fn padding(command: &Command, offset: usize) -> usize {
     (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
+/// What could not be started: where there is a runner, that is the program that the system looked for.
+fn unstarted(program: &Program) -> String {
+    match program.runner.first() {
+        Some(runner) => format!(
+            "cannot start `{}`, which the configuration of cargo names as the runner",
+            Path::new(runner).display()
+        ),
+        None => format!("cannot start `{}`", program.path.display()),
+    }
+}
+
 impl Starter {
     /// Starts a worker and waits for its hello.
     ///
@@ -160,7 +171,7 @@ impl Starter {
         let mut child = self
             .placement
             .spawning(luck.pinned, luck.addresses, || command.spawn())
-            .map_err(|e| lost(&format!("cannot start `{}`", program.path.display()), &e))?;
+            .map_err(|e| lost(&unstarted(program), &e))?;
         let tail = Arc::new(Mutex::new(Tail::default()));
         if let Some(stderr) = child.stderr.take() {
             follow(stderr, Arc::clone(&tail));
@@ -345,6 +356,18 @@ mod tests {
             env: vec![("ENV_OF_TEST".into(), script.into())],
             ..Program::default()
         }
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let none = program("");
+        let mut runner = program("");
+        runner.runner = vec!["no-such-runner".into(), "-x".into()];
+        let mut gone = program("");
+        gone.path = "/no/such/executable".into();
+        assert!(unstarted(&runner).contains("`no-such-runner`"), "{}", unstarted(&runner));
+        assert!(unstarted(&gone).contains("`/no/such/executable`"));
+        assert!(unstarted(&none).contains("`/bin/sh`"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::build::cargo::Executable;
+use crate::build::one_path;
 use crate::build::relink::Layouts;
 use crate::build::sides::Sides;
 use crate::foreign::bridge;
@@ -26,8 +27,19 @@ type Name = (String, String);
 fn located(executable: &Executable, slot: &Slot, root: &Path) -> Program {
     let mut program = program(executable);
     let target = root.join("target");
-    let places =
-        [(slot.tree(), root), (slot.target_dir(), &target), (slot.directory(), GENERATED.as_ref())];
+    // Where the compiler was made to forget the checkout, its directory reads as another one.
+    let forgotten = |path: &Path| match path.strip_prefix(slot.directory()) {
+        Ok(inside) => Path::new(one_path::INSTEAD).join(inside),
+        Err(_) => path.to_owned(),
+    };
+    let (tree, built) = (forgotten(slot.tree()), forgotten(slot.target_dir()));
+    let places = [
+        (slot.tree(), root),
+        (slot.target_dir(), &target),
+        (slot.directory(), GENERATED.as_ref()),
+        (&tree, root),
+        (&built, &target),
+    ];
     for (from, to) in places {
         let to = to.to_string_lossy();
         program.naming.place(&from.to_string_lossy(), &to);

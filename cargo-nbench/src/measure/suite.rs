@@ -24,14 +24,18 @@ use listing::listings;
 
 /// An executable as the launcher wants it.
 pub fn program(executable: &Executable) -> Program {
-    Program {
+    let mut program = Program {
         path: executable.path.clone(),
         cwd: executable.cwd.clone(),
         env: executable.env.clone(),
         runner: executable.runner.clone(),
         bridged: executable.has_own_runner(),
         ..Program::default()
+    };
+    for mirror in executable.mirror.iter().flat_map(|m| [Some(m.clone()), m.canonicalize().ok()]) {
+        program.naming.place(&mirror.unwrap_or_default().to_string_lossy(), "");
     }
+    program
 }
 
 /// One bench target on every side.

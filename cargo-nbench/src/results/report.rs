@@ -11,7 +11,9 @@ use crate::lines::{
     Comparison, FailureLine, Line, Measurement, NotMeasurable, OwnChangeLine, Skipped, Summary,
     Unmatched,
 };
+use crate::term::text::beginning;
 use crate::term::{Term, Text, Tone};
+
 /// Prints one line in the format that was asked for.
 pub fn print(term: &mut Term, line: &Line) {
     term.for_machines(line);
@@ -230,10 +232,10 @@ fn failure(f: &FailureLine) -> Text {
     if let Some(side) = &f.side {
         text.say(&format!(" at {side}"));
     }
-    text.block(INDENT, Tone::Plain, "", &f.error);
+    text.block(INDENT, Tone::Plain, "", &beginning(&f.error));
     let tail: Vec<&str> = f.stderr_tail.lines().collect();
     let last = &tail[tail.len().saturating_sub(5)..];
-    text.block(INDENT, Tone::Faint, "| ", &last.join("\n"));
+    text.block(INDENT, Tone::Faint, "| ", &beginning(&last.join("\n")));
     text
 }
 

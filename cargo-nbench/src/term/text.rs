@@ -232,5 +232,29 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Lines of a message of others that are shown, and characters of a line: a panic may be of any size, and
+/// what else the run found must stay in sight.
+const SHOWN: (usize, usize) = (12, 600);
+
+/// The beginning of a message of others, and how much more there is.
+pub fn beginning(words: &str) -> String {
+    let (lines, characters) = SHOWN;
+    let mut shown: Vec<String> = words
+        .lines()
+        .take(lines)
+        .map(|line| match line.char_indices().nth(characters) {
+            Some((end, _)) => {
+                format!("{} .. ({} more bytes)", &line[..end], line.len() - end)
+            }
+            None => line.to_owned(),
+        })
+        .collect();
+    let more = words.lines().count().saturating_sub(lines);
+    if more > 0 {
+        shown.push(format!(".. ({more} more lines)"));
+    }
+    shown.join("\n")
+}
+
 #[cfg(test)]
 mod tests;

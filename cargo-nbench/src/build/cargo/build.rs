@@ -74,6 +74,8 @@ pub struct Executable {
     pub sources: Sources,
     /// The program of the user's that starts it, and its arguments; empty when there is none.
     pub runner: Vec<OsString>,
+    /// The mirror of the user's tree that it was built in. Its path may be in the code, and in ids.
+    pub mirror: Option<PathBuf>,
 }
 
 impl Executable {
@@ -481,6 +483,7 @@ fn executable(
         env: start.env.into_iter().map(|(n, v)| (n, workspace.outside_value(v))).collect(),
         cwd: workspace.outside(&start.cwd),
         runner,
+        mirror: workspace.mirror.as_ref().map(|mirror| mirror.base().to_owned()),
         sources: Sources::default(),
         target: target.clone(),
     })))
@@ -532,6 +535,11 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         );
     }
     let failure = Failure::new(Exit::Build, error);
+    if targets.iter().flat_map(|t| &t.log).any(|line| line.contains("No space left on device")) {
+        return failure.hint(
+            "the file system of the build is full: `cargo nbench clean` empties the cache of checkouts, which NBENCH_CACHE_DIR moves; `--target-dir` moves the builds of `run`",
+        );
+    }
     match targets.first() {
         Some(t) => failure.hint(format!("`{}` tells whether it builds without nbench", t.command)),
         None => failure,

@@ -31,6 +31,9 @@ const WORDS: &str = SUBCOMMAND;
 #[cfg(test)]
 const WORDS: &str = "--test --exact build::cargo::environment::tests::the_runner_answers";
 
+/// About as much as an answer may need (bytes).
+const ROOM: usize = 128 << 10;
+
 /// Where the runner leaves what it was told.
 const ANSWERS: &str = "NBENCH_RUNNER_ANSWERS";
 
@@ -103,6 +106,7 @@ impl Asked {
         let before = environment(&command);
         // Its exit code says nothing that a missing answer does not say for each executable.
         command.status().map_err(|error| command::not_started(&command, &error))?;
+        has_room(directory.path()).map_err(|error| unasked(&error))?;
         Ok(Asked { directory, before })
     }
 
@@ -114,6 +118,13 @@ impl Asked {
         start.env.sort();
         Some(start)
     }
+}
+
+/// An answer that found no room is missing like one that was never given.
+fn has_room(directory: &Path) -> io::Result<()> {
+    let file = directory.join("room");
+    fs::write(&file, [0; ROOM])?;
+    fs::remove_file(file)
 }
 
 fn unasked(error: &io::Error) -> Failure {
@@ -218,6 +229,11 @@ mod tests {
         let known: Vec<&OsString> = start.env.iter().map(|(name, _)| name).collect();
         assert!(known.contains(&&"CARGO_MANIFEST_DIR".into()) && !known.contains(&&"PATH".into()));
         assert_eq!(asked.start(Path::new("/no/such/executable")), None);
+        has_room(asked.directory.path()).unwrap();
+        if Path::new("/dev/full").exists() {
+            std::os::unix::fs::symlink("/dev/full", asked.directory.path().join("room")).unwrap();
+            assert!(has_room(asked.directory.path()).is_err(), "nothing can be written there");
+        }
         // No command that anyone types is taken for it.
         assert!(maybe_answer(["cargo-nbench", "run"].map(OsString::from)).is_none());
     }

@@ -51,8 +51,13 @@ pub fn load(
     }
     let target = options.target_dir.as_deref().unwrap_or(layout.target_directory.as_std_path());
     let place = super::own_target(target, root).path;
+    // The same directory as that of the root, where a link led to it.
+    let resolved = |manifest: &Path| match manifest.strip_prefix(&layout.workspace_root) {
+        Ok(inside) => root.join(inside),
+        Err(_) => manifest.to_owned(),
+    };
     let members: Vec<PathBuf> =
-        layout.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()).collect();
+        layout.packages.iter().map(|p| resolved(p.manifest_path.as_std_path())).collect();
     let original = Original { root, members: &members, place: &place };
     let mirror = Arc::new(Mirror::of(&original, on_wait)?);
     let start = super::start_manifest(dir, options).unwrap_or_else(|| root.join("Cargo.toml"));

@@ -7,6 +7,8 @@
 //! Paths are mirrored from the root of the file system, so that `..` in a manifest, which cargo follows
 //! without asking the file system, leads to the same places.
 
+mod git_dir;
+
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use sha2::{Digest as _, Sha256};
@@ -20,6 +22,7 @@ use std::time::Duration;
 
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";
+const GIT: &str = ".git";
 
 /// How often a process that waits for another one looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
@@ -75,7 +78,7 @@ impl Mirror {
         };
         let kept = locks.join(text.as_ref().map_or("none".to_owned(), |text| digest(text)));
         let mirror = Self { base, root: root.to_owned(), kept, held: Mutex::new(Some(held)) };
-        mirror.link(&top(root, original.members)).map_err(unusable)?;
+        mirror.link(&packages(root, original.members)).map_err(unusable)?;
         mirror.write_lock(text).map_err(unusable)?;
         Ok(mirror)
     }
@@ -83,6 +86,11 @@ impl Mirror {
     /// Where a path of the user's is mirrored.
     pub(super) fn inside(&self, path: &Path) -> PathBuf {
         self.base.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Where `/` is mirrored: what paths of the mirror have before the user's own.
+    pub(super) fn base(&self) -> &Path {
+        &self.base
     }
 
     /// What a path of the mirror stands for.
@@ -128,46 +136,61 @@ impl Mirror {
         }
     }
 
-    /// Directories from `top` down to the root become directories of links to all that lies in them.
-    fn link(&self, top: &Path) -> io::Result<()> {
-        let mut directory = Some(self.root.as_path());
-        let mut below: Option<&Path> = None;
-        while let Some(real) = directory.filter(|directory| directory.starts_with(top)) {
+    /// Every package's directory, and those on the way to it, become directories of links to all that lies
+    /// in them. Were a package behind a link, cargo would look for its files in the user's repository, find
+    /// none of those that it knows, and never run its build script again.
+    fn link(&self, packages: &Packages) -> io::Result<()> {
+        let within = |directory: &&Path| directory.starts_with(&packages.top);
+        let directories: BTreeSet<&Path> = packages
+            .directories
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([self.root.as_path()])
+            .flat_map(|directory| directory.ancestors().take_while(within))
+            .collect();
+        // Outer ones come first.
+        for real in &directories {
             let copy = self.inside(real);
-            // An ancestor that was a link when less was mirrored.
+            // What was a link when less was mirrored.
             for ancestor in copy.ancestors().take_while(|a| a.starts_with(&self.base)) {
                 if ancestor.is_symlink() {
                     fs::remove_file(ancestor)?;
                 }
             }
             fs::create_dir_all(&copy)?;
-            self.link_entries(real, &copy, below)?;
-            below = Some(real);
-            directory = real.parent();
+            self.link_entries(real, &copy, &directories)?;
         }
         Ok(())
     }
 
-    fn link_entries(&self, real: &Path, copy: &Path, below: Option<&Path>) -> io::Result<()> {
+    fn link_entries(
+        &self,
+        real: &Path,
+        copy: &Path,
+        directories: &BTreeSet<&Path>,
+    ) -> io::Result<()> {
         let mut names = BTreeSet::new();
         for entry in fs::read_dir(real)? {
             let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
-            // The mirror must not hold itself, and git must not take it for a working tree.
+            // The mirror must not hold itself.
             let is_ours = real == self.root && name == LOCK;
-            if Some(path.as_path()) == below
-                || self.base.starts_with(&path)
-                || name == ".git"
-                || is_ours
-            {
+            if directories.contains(path.as_path()) || self.base.starts_with(&path) || is_ours {
                 continue;
             }
             let link = copy.join(&name);
+            if name == GIT {
+                git_dir::prepare(real, &link)?;
+                continue;
+            }
             names.insert(name);
             if fs::read_link(&link).is_ok_and(|target| target == path) {
                 continue;
             }
             remove(&link)?;
             symlink(&path, &link)?;
+        }
+        if !real.join(GIT).exists() {
+            remove(&copy.join(GIT))?;
         }
         for entry in fs::read_dir(copy)? {
             let entry = entry?;
@@ -232,17 +255,23 @@ fn digest(text: &[u8]) -> String {
     Sha256::digest(text).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The directory below which all lies that `..` in manifests leads to: that of the repository, or
-/// one above it.
-fn top(root: &Path, members: &[PathBuf]) -> PathBuf {
-    let repository = root.ancestors().find(|directory| directory.join(".git").exists());
+/// Where packages lie that a workspace is built from.
+struct Packages {
+    /// The directory below which all lies that `..` in manifests leads to: that of the repository, or one
+    /// above it.
+    top: PathBuf,
+    directories: BTreeSet<PathBuf>,
+}
+
+fn packages(root: &Path, members: &[PathBuf]) -> Packages {
+    let repository = root.ancestors().find(|directory| directory.join(GIT).exists());
     let mut top = repository.unwrap_or(root).to_owned();
     let mut manifests: Vec<PathBuf> = members.to_vec();
     manifests.push(root.join(MANIFEST));
-    let mut seen = BTreeSet::new();
+    let mut directories = BTreeSet::new();
     while let Some(manifest) = manifests.pop() {
         let Some(directory) = manifest.parent() else { continue };
-        if !seen.insert(manifest.clone()) {
+        if !directories.insert(directory.to_owned()) {
             continue;
         }
         while !directory.starts_with(&top) {
@@ -252,15 +281,19 @@ fn top(root: &Path, members: &[PathBuf]) -> PathBuf {
         let table = fs::read_to_string(&manifest).ok().and_then(|text| text.parse().ok());
         let mut paths = Vec::new();
         relative_paths(&toml::Value::Table(table.unwrap_or_default()), &mut paths);
-        for path in paths.iter().filter(|path| path.starts_with("..")) {
+        for path in paths.iter().filter(|path| path.is_relative()) {
+            let leads_out = path.starts_with("..");
             let path = normalised(&directory.join(path));
-            // The other package's workspace may name more.
-            if !path.starts_with(root) {
-                manifests.extend(path.ancestors().map(|a| a.join(MANIFEST)).filter(|m| m.exists()));
+            let is_package = |manifest: &PathBuf| manifest.is_file();
+            if leads_out && !path.starts_with(root) {
+                // The other package's workspace may name more.
+                manifests.extend(path.ancestors().map(|a| a.join(MANIFEST)).filter(is_package));
+            } else {
+                manifests.extend(Some(path.join(MANIFEST)).filter(is_package));
             }
         }
     }
-    top
+    Packages { top, directories }
 }
 
 /// Every `path` below a table of a manifest, be it of a dependency, a patch or a target.

@@ -190,6 +190,11 @@ fn builds_what_is_ours_and_tells_the_rest() {
     let failure = failure(&lost);
     assert_eq!(failure.exit, Exit::Build);
     assert!(failure.error.contains("`needy` of package `mine`"), "{}", failure.error);
+    assert!(failure.hint.is_some_and(|hint| hint.contains("cargo bench --no-run")));
+    let mut full = lost[..1].to_vec();
+    full[0].log.insert(0, "rustc-LLVM ERROR: IO failure: No space left on device".into());
+    let hint = super::failure(&full).hint;
+    assert!(hint.is_some_and(|hint| hint.contains("cargo nbench clean")));
     let stopped = build(&workspace, &targets, &options, &context, &mut |_| {}, &|| true);
     assert_eq!(stopped.unwrap_err().exit, Exit::Interrupted);
 }

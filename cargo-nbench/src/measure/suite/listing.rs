@@ -147,12 +147,29 @@ fn look_again(
         return None;
     };
     let third = listed(starter, program, false);
-    if known.first().is_some_and(|first| self::difference(first, &third).is_none()) {
+    if known.first().is_some_and(|first| is_by_pinning(first, &again, &third)) {
         known.push(third);
         return Some(difference);
     }
     known.extend([again, third]);
     None
+}
+
+/// Whether a pinned process offers something else than the two others do, when what differs between those
+/// is left aside: an id may hold the number of CPUs, and another one that of the process.
+fn is_by_pinning(first: &Listing, pinned: &Listing, third: &Listing) -> bool {
+    let common = common(&[vec![first.ids(), third.ids()]]);
+    let read = |listing: &Listing| {
+        let mut listing = listing.clone();
+        for offer in &mut listing.offers {
+            if let Some(pattern) = common.varying.iter().find(|p| p.matches(&offer.id)) {
+                offer.id = pattern.to_string();
+            }
+        }
+        listing
+    };
+    let (first, pinned, third) = (read(first), read(pinned), read(third));
+    difference(&first, &third).is_none() && difference(&first, &pinned).is_some()
 }
 
 /// How a process differs from another one in what it offers, the order aside.
@@ -209,6 +226,19 @@ mod tests {
         let ended = Listing { ended: Some(("code 3".into(), String::new())), ..one.clone() };
         assert!(difference(&one, &ended).unwrap().contains("code 3"));
         assert_eq!(difference(&broken, &broken), None, "it fails either way");
+    }
+
+    #[test]
+    fn what_pinning_changes_is_told_from_what_every_process_changes() {
+        let of = |pid: u32, cpus: &str| offering(&["a", &format!("pid {pid}"), cpus]);
+        let (first, third) = (of(4711, "cpus 8"), of(4713, "cpus 8"));
+        assert!(is_by_pinning(&first, &of(4712, "cpus 1"), &third));
+        assert!(!is_by_pinning(&first, &of(4712, "cpus 8"), &third), "only the process differs");
+        assert!(!is_by_pinning(&first, &of(4712, "cpus 8"), &of(4713, "gpus")), "nothing is sure");
+        let steady = offering(&["a", "cpus 8"]);
+        assert!(is_by_pinning(&steady, &offering(&["a", "cpus 1"]), &steady));
+        let broken = Listing { broken: vec!["two CPUs".into()], ..first.clone() };
+        assert!(is_by_pinning(&first, &broken, &third));
     }
 
     #[test]

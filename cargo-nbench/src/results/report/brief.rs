@@ -223,7 +223,10 @@ fn failed(f: &FailureLine) -> (String, String) {
     let what = f.benchmark.as_deref().unwrap_or("(whole target)");
     let side = f.side.as_ref().map_or(String::new(), |side| format!(" at {side}"));
     let error = f.error.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    (format!("{}{side}", heading(&f.package, &f.target, what)), error.trim().to_owned())
+    (
+        format!("{}{side}", heading(&f.package, &f.target, what)),
+        crate::term::text::beginning(error.trim()),
+    )
 }
 
 fn measurement(m: &Measurement) -> Text {

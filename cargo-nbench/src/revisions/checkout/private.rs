@@ -26,8 +26,12 @@ pub(super) struct Source {
 impl Source {
     /// The repository with this git directory.
     pub(super) fn read(common: &Path, more: Option<&Path>) -> Result<Self, Failure> {
-        // Named outright, git asks neither who owns it nor whether it is bare.
-        let git = Git::at(common).env("GIT_DIR", common).env("GIT_NO_LAZY_FETCH", "1");
+        // Named outright, git asks neither who owns it nor whether it is bare, and does not go to a working
+        // tree that its settings name: that of a submodule that is not checked out any more is not there.
+        let git = Git::at(common)
+            .env("GIT_DIR", common)
+            .env("GIT_WORK_TREE", common)
+            .env("GIT_NO_LAZY_FETCH", "1");
         // Git before 2.25 has no other format and does not know the question.
         let format = git.line(&["rev-parse", "--show-object-format"]);
         let mut names = b"# pack-refs with: sorted \n".to_vec();

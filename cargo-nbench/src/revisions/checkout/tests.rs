@@ -422,6 +422,9 @@ fn submodules_come_from_the_users_copy_without_touching_it() {
         assert_eq!(git(slot.tree(), &["status", "--porcelain"]), "");
     }
     assert_eq!(fixture.state(), before);
+    // What was checked out once is still there, without the working tree that its settings name.
+    fixture.git(&["submodule", "--quiet", "deinit", "--force", "--all"]);
+    assert_eq!(read(&acquire(&fixture, "HEAD"), "dir/sub/nested/x"), "first");
 
     let clone = fixture.beside("clone");
     git(&fixture.path(), &["clone", "-q", ".", clone.to_str().unwrap()]);

@@ -85,3 +85,15 @@ fn json_means_the_same_and_is_safe_to_look_at() {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
     }
 }
+
+#[test]
+fn a_message_of_any_size_leaves_the_rest_in_sight() {
+    let short = "one\n  two\n\nthree";
+    assert_eq!(super::beginning(short), short);
+    let tall = super::beginning(&"line\n".repeat(100_000));
+    assert_eq!(tall.lines().count(), 13);
+    assert!(tall.ends_with("line\n.. (99988 more lines)"), "{tall}");
+    let wide = super::beginning(&"\u{fc}".repeat(100_000));
+    assert!(wide.ends_with("\u{fc} .. (198800 more bytes)"), "{}", wide.len());
+    assert!(super::beginning(&format!("{}\n", "w ".repeat(90_000)).repeat(50)).len() < 9000);
+}

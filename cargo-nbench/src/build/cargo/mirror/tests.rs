@@ -1,6 +1,7 @@
 //! Mirrors of throw-away workspaces, without cargo.
 
 use super::{Mirror, Original};
+use crate::revisions::revision::tests::{Fixture, git};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,8 @@ fn repository(home: &Path) -> PathBuf {
 
 fn mirror(root: &Path) -> Mirror {
     let place = root.join("target/nbench");
-    Mirror::of(&Original { root, members: &[], place: &place }, &mut || panic!("it is free"))
-        .unwrap()
+    // A process that another test starts at this moment holds the lock until it is another program.
+    Mirror::of(&Original { root, members: &[], place: &place }, &mut || ()).unwrap()
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn what_is_written_to_the_lock_file_never_reaches_the_users_and_is_there_the_nex
 }
 
 #[test]
-fn a_mirror_follows_the_tree_and_holds_neither_itself_nor_git() {
+fn a_mirror_follows_the_tree_and_does_not_hold_itself() {
     let home = tempfile::tempdir().unwrap();
     let root = repository(home.path());
     let of = mirror(&root);
@@ -99,4 +100,90 @@ fn one_process_at_a_time_uses_a_mirror() {
     });
     assert_eq!(fs::read_to_string(second.unwrap().lock_file()).unwrap(), "of the first");
     assert_eq!(waits, 1);
+}
+
+#[test]
+fn git_says_in_a_mirror_what_it_says_in_the_tree() {
+    let fixture = Fixture::new();
+    fixture.write("Cargo.toml", "[workspace]\n");
+    fixture.write(".gitignore", "/target\n");
+    fixture.write("src/lib.rs", "one");
+    fixture.commit("first");
+    fixture.git(&["tag", "v1"]);
+    let root = fixture.path().canonicalize().unwrap();
+    let linked = fixture.beside("linked");
+    fixture.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
+    let questions: [&[&str]; 6] = [
+        &["rev-parse", "HEAD"],
+        &["rev-parse", "--show-toplevel"],
+        &["symbolic-ref", "HEAD"],
+        &["describe", "--tags", "--always", "--dirty"],
+        &["status", "--porcelain"],
+        &["log", "-1", "--format=%s"],
+    ];
+    for tree in [root, linked.canonicalize().unwrap()] {
+        for change in ["one", "two"] {
+            fs::write(tree.join("src/lib.rs"), change).unwrap();
+            if change == "two" {
+                fs::write(tree.join("new"), "untracked").unwrap();
+            }
+            fs::create_dir_all(tree.join("target")).unwrap();
+            fs::write(tree.join("target/built"), "").unwrap();
+            let answers = |place: &Path| questions.map(|question| git(place, question));
+            let wanted = answers(&tree);
+            let before = fixture.state();
+            let of = mirror(&tree);
+            let inside = of.inside(&tree);
+            assert_eq!(answers(&inside), wanted, "{}", tree.display());
+            let head = fs::read_to_string(inside.join(".git/HEAD")).unwrap();
+            assert!(head.starts_with("ref: refs/heads/"), "{head}");
+            let branch = inside.join(".git").join(head.trim().trim_start_matches("ref: "));
+            assert_eq!(
+                fs::read_to_string(branch).unwrap().trim(),
+                git(&tree, &["rev-parse", "HEAD"])
+            );
+            assert!(inside.join(".git/index").is_file());
+            assert!(fixture.state() == before, "nothing of the user's is written");
+            of.keep();
+        }
+        // A build script that cargo is to run again when the commit changes sees it change.
+        git(&tree, &["add", "--all"]);
+        git(&tree, &["commit", "-q", "-m", "second"]);
+        git(&tree, &["checkout", "-q", "--detach"]);
+        let of = mirror(&tree);
+        let head = fs::read_to_string(of.inside(&tree).join(".git/HEAD")).unwrap();
+        assert_eq!(head.trim(), git(&tree, &["rev-parse", "HEAD"]));
+        of.keep();
+    }
+}
+
+#[test]
+fn no_package_lies_behind_a_link() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().canonicalize().unwrap();
+    let text = "[dependencies]\nvendored = { path = \"../vendor/one\" }\n";
+    for (path, text) in
+        [("crates/a", text), ("crates/b", ""), ("vendor/one", ""), ("vendor/two", ""), ("docs", "")]
+    {
+        fs::create_dir_all(root.join(path)).unwrap();
+        fs::write(root.join(path).join("Cargo.toml"), text).unwrap();
+    }
+    fs::write(root.join("Cargo.toml"), "[patch.crates-io.two]\npath = \"vendor/two\"\n").unwrap();
+    fs::rename(root.join("vendor"), root.join("crates/vendor")).unwrap();
+    fs::create_dir(root.join("vendor")).unwrap();
+    fs::rename(root.join("crates/vendor/two"), root.join("vendor/two")).unwrap();
+    let members = ["crates/a/Cargo.toml", "crates/b/Cargo.toml"].map(|path| root.join(path));
+    let original = Original { root: &root, members: &members, place: &root.join("target/nbench") };
+    let of = Mirror::of(&original, &mut || ()).unwrap();
+    for package in ["crates/a", "crates/b", "crates/vendor/one", "vendor/two"] {
+        let copy = of.inside(&root.join(package));
+        assert_eq!(copy.canonicalize().unwrap(), copy, "{package}");
+        assert!(copy.join("Cargo.toml").is_symlink(), "{package}");
+    }
+    assert!(of.inside(&root.join("docs")).is_symlink(), "it is no package of this workspace");
+    of.keep();
+    // A member that is gone leaves nothing that cargo would take for one.
+    fs::remove_dir_all(root.join("crates/b")).unwrap();
+    let of = Mirror::of(&Original { members: &members[..1], ..original }, &mut || ()).unwrap();
+    assert!(!of.inside(&members[1]).exists());
 }
