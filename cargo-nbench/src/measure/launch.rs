@@ -1,15 +1,13 @@
-//! Starting worker processes: environment, process group, private socket, and the end of what they
-//! wrote to standard error. It does not know what is measured with them.
+//! Starting worker processes: environment, process group, private socket. It does not know what is measured with them.
 
 mod socket;
+mod stderr;
 
 use std::ffi::OsString;
-use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nbench_engine::SubjectError;
@@ -24,6 +22,8 @@ use crate::measure::place::{Addresses, Placement};
 use crate::private;
 use crate::process::{describe, started_by};
 use crate::secrets;
+use stderr::Stderr;
+pub use stderr::panic_in;
 
 /// A bench executable and what it expects around it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,7 +81,7 @@ pub struct Luck {
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
-    tail: Arc<Mutex<Tail>>,
+    stderr: Stderr,
 }
 
 /// Variables that describe the process that started us rather than the benchmark.
@@ -172,11 +172,8 @@ impl Starter {
             .placement
             .spawning(luck.pinned, luck.addresses, || command.spawn())
             .map_err(|e| lost(&unstarted(program), &e))?;
-        let tail = Arc::new(Mutex::new(Tail::default()));
-        if let Some(stderr) = child.stderr.take() {
-            follow(stderr, Arc::clone(&tail));
-        }
-        let mut worker = Worker { child, tail };
+        let stderr = child.stderr.take().map(Stderr::follow).unwrap_or_default();
+        let mut worker = Worker { child, stderr };
         let accepted = Peer::accept(&listener, self.limits, interrupted, &mut || {
             worker.exited().map(|status| describe(&status))
         });
@@ -225,14 +222,12 @@ impl Worker {
 
     /// The last lines of standard error.
     pub fn stderr_tail(&self) -> String {
-        self.tail.lock().map(|tail| tail.text()).unwrap_or_default()
+        self.stderr.tail()
     }
 
     /// Forgets what was written to standard error so far.
     pub fn forget_stderr(&self) {
-        if let Ok(mut tail) = self.tail.lock() {
-            tail.0.clear();
-        }
+        self.stderr.forget();
     }
 
     /// Waits briefly for the end of a worker that was asked to quit or has just died, then ends its
@@ -269,77 +264,6 @@ impl Drop for Worker {
     }
 }
 
-/// The end of a stream.
-#[derive(Debug, Default)]
-struct Tail(std::collections::VecDeque<u8>);
-
-/// Enough for a panic's message before the back-trace that follows it.
-const TAIL_BYTES: usize = 1 << 16;
-
-/// Lines of it that are kept for people.
-const TAIL_LINES: usize = 20;
-
-impl Tail {
-    fn push(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES)..];
-        let over = (self.0.len() + bytes.len()).saturating_sub(TAIL_BYTES);
-        self.0.drain(..over);
-        self.0.extend(bytes);
-    }
-
-    fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = without_back_trace(&text);
-        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n").trim().to_owned()
-    }
-}
-
-/// Lines of standard error without the frames of back-traces: the message before them is what matters.
-fn without_back_trace(text: &str) -> Vec<&str> {
-    let mut in_trace = false;
-    let is_frame = |line: &str| {
-        let line = line.trim_start();
-        let numbered = line.split_once(':').is_some_and(|(number, _)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        });
-        numbered || line.starts_with("at ")
-    };
-    text.lines()
-        .filter(|line| {
-            in_trace = *line == "stack backtrace:" || (in_trace && is_frame(line));
-            !in_trace && !line.starts_with("note: ")
-        })
-        .collect()
-}
-
-/// The message of the last panic in what a process wrote to standard error, with its place.
-pub fn panic_in(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let at = lines
-        .iter()
-        .rposition(|line| line.starts_with("thread ") && line.contains(" panicked at "))?;
-    let (_, place) = lines[at].split_once(" panicked at ")?;
-    let message = lines.get(at + 1).filter(|message| !message.trim().is_empty())?;
-    Some(format!("{message}, at {}", place.trim_end_matches(':')))
-}
-
-/// Reads a stream to its end on a thread of its own, so that a worker never blocks on a full pipe. A
-/// grandchild may keep the stream open; nobody waits for the thread.
-fn follow(mut stream: impl Read + Send + 'static, tail: Arc<Mutex<Tail>>) {
-    std::thread::spawn(move || {
-        let mut buffer = [0u8; 8192];
-        while let Ok(read) = stream.read(&mut buffer) {
-            if read == 0 {
-                break;
-            }
-            if let Ok(mut tail) = tail.lock() {
-                tail.push(&buffer[..read]);
-            }
-        }
-    });
-}
-
 /// The interrupt flag as the engine wants it.
 pub fn interrupted() -> bool {
     interrupt::requested()
@@ -368,36 +292,6 @@ mod tests {
         assert!(unstarted(&runner).contains("`no-such-runner`"), "{}", unstarted(&runner));
         assert!(unstarted(&gone).contains("`/no/such/executable`"));
         assert!(unstarted(&none).contains("`/bin/sh`"));
-    }
-
-    #[test]
-    fn a_tail_keeps_the_end() {
-        let mut tail = Tail::default();
-        tail.push(&[b'a'; 10_000]);
-        tail.push(b"\nthe end\n");
-        let text = tail.text();
-        assert!(text.ends_with("the end") && text.len() <= TAIL_BYTES);
-    }
-
-    #[test]
-    fn a_panic_is_told_by_its_own_line_and_not_by_frames() {
-        let text = "warming up\n\nthread 'main' (71) panicked at benches/b.rs:2:55:\n\
-                    the port is free: AddrInUse\nstack backtrace:\n   0: __rustc::rust_begin_unwind\n\
-                    \x20            at /rustc/library/std/src/panicking.rs:689:5\n   1: main\n\
-                    note: Some details are omitted, run with `RUST_BACKTRACE=full`\nlater\n";
-        let mut tail = Tail::default();
-        tail.push(text.as_bytes());
-        let told = tail.text();
-        assert!(!told.contains("rust_begin_unwind") && !told.contains("note:"), "{told}");
-        assert!(told.ends_with("the port is free: AddrInUse\nlater"), "{told}");
-        assert_eq!(
-            panic_in(&told).as_deref(),
-            Some("the port is free: AddrInUse, at benches/b.rs:2:55")
-        );
-        assert_eq!(panic_in("thread of text\nno panic"), None);
-        assert_eq!(panic_in("thread 'a' panicked at x.rs:1:1:"), None, "it was cut off");
-        // Nothing that only looks like a frame is left out elsewhere.
-        assert_eq!(without_back_trace("1: one\nat two"), ["1: one", "at two"]);
     }
 
     #[test]
