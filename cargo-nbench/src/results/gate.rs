@@ -38,6 +38,12 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
             )
         }));
     }
+    let absent = summary.unmatched + summary.not_measurable;
+    if policy == GatePolicy::Slower && absent > 0 {
+        gated.remarks.push(format!(
+            "the gate was not enforced for {absent} that one side lacks, listed above: who removes or renames a benchmark is not judged by it (`--gate=closed` rejects that, `[aliases]` pairs renamed ones)"
+        ));
+    }
     let missing = without_verdict(summary, true);
     if policy == GatePolicy::Closed && !missing.is_empty() {
         gated.exit.get_or_insert(Exit::NoVerdict);
@@ -84,6 +90,8 @@ mod tests {
         use GatePolicy::{Closed, Report, Slower};
         let clean = Summary::default();
         let open = Summary { inconclusive: 1, ..Summary::default() };
+        let gone = Summary { unmatched: 2, ..Summary::default() };
+        let lost = Summary { not_measurable: 1, ..Summary::default() };
         let table = [
             (Report, slower(0.2, "fresh"), &clean, None, 0, ""),
             (Slower, slower(0.2, "off"), &clean, Some(Exit::Slower), 0, "1 slower"),
@@ -101,6 +109,11 @@ mod tests {
             ),
             (Closed, Comparison::default(), &open, Some(Exit::NoVerdict), 0, "1 inconclusive"),
             (Slower, Comparison::default(), &open, None, 0, ""),
+            // Who removes a benchmark, or breaks its build, is not judged in silence.
+            (Slower, Comparison::default(), &gone, None, 1, ""),
+            (Slower, Comparison::default(), &lost, None, 1, ""),
+            (Closed, Comparison::default(), &gone, Some(Exit::NoVerdict), 0, "2 on one side only"),
+            (Report, Comparison::default(), &gone, None, 0, ""),
         ];
         for (policy, comparison, summary, exit, remarks, why) in table {
             let got = judge(policy, std::slice::from_ref(&comparison), summary);
