@@ -59,6 +59,14 @@ fn mistakes_on_the_command_line_are_usage_errors() {
     let fixture = Fixture::new();
     fixture.nbench(&["ab", "--no-such-flag"]).exits(2).complains(&["--no-such-flag"]);
     fixture.nbench(&["ab", "--threshold", "2"]).exits(2).complains(&["did you mean `2%`"]);
+    for (words, code, told) in [
+        (&["run", "--quick"][..], 2, "use `--preset quick`"),
+        (&["rnu"], 2, "'run'"),
+        (&["ab", "--gate", "closed"], 2, "did you mean `--gate=closed`?"),
+        (&["list", "subject-lib/work"], 5, "`-p subject-lib --bench work`"),
+    ] {
+        fixture.nbench(words).exits(code).complains(&[told]);
+    }
     let help = fixture.nbench(&["nbench", "--help"]).exits(0);
     for word in ["run", "ab", "history", "comment", "130 interrupted"] {
         assert!(help.stdout.contains(word), "{word} in {}", help.stdout);

@@ -90,6 +90,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         filter: &filter,
     };
     let mut found = Found::default();
+    found.newcomers.by_reference = policy::is_gated(args.gate, args.require_verdict);
     // Whether a target that was not listed has what is wanted, nobody knows.
     if !filter.is_given() {
         found.newcomers.hear_targets(&unmatched, &last.label);

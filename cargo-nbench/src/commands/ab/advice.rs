@@ -47,6 +47,8 @@ pub struct Newcomers {
     gone: usize,
     /// The old and the new id where exactly one went and one came in a target.
     renamed: Vec<(String, String)>,
+    /// Whether settings are those of the reference.
+    pub by_reference: bool,
 }
 
 impl Newcomers {
@@ -81,18 +83,14 @@ impl Newcomers {
     /// What pairs benchmarks that were renamed, where some may have been.
     pub fn pairing(&self) -> Option<String> {
         let quoted = |id: &str| toml::Value::String(id.to_owned()).to_string();
+        let whose = if self.by_reference { " of the reference" } else { "" };
+        let table = format!("`[aliases]` in `nbench.toml`{whose}");
         let mut pairs =
             self.renamed.iter().map(|(o, n)| format!("`{} = {}`", quoted(o), quoted(n)));
         match (pairs.next(), pairs.next()) {
-            (Some(pair), None) => Some(format!(
-                "if it was renamed, {pair} below `[aliases]` in `nbench.toml` pairs it"
-            )),
-            (Some(pair), Some(_)) => {
-                Some(format!("`[aliases]` in `nbench.toml` pairs renamed ones, such as {pair}"))
-            }
-            (None, _) if self.gone > 0 => {
-                Some("`[aliases]` in `nbench.toml` pairs renamed ones".to_owned())
-            }
+            (Some(pair), None) => Some(format!("if it was renamed, {pair} below {table} pairs it")),
+            (Some(pair), Some(_)) => Some(format!("{table} pairs renamed ones, such as {pair}")),
+            (None, _) if self.gone > 0 => Some(format!("{table} pairs renamed ones")),
             (None, _) => None,
         }
     }
@@ -227,6 +225,9 @@ mod tests {
         let many = pairing(&listed(&[&["a", "b"], &["c", "d"]]), "");
         assert_eq!(many, "`[aliases]` in `nbench.toml` pairs renamed ones");
         assert_eq!(pairing(&listed(&[&["a"], &["a", "b"]]), ""), "");
+        let judged = Newcomers { gone: 1, by_reference: true, ..Newcomers::default() };
+        let whose = judged.pairing().unwrap();
+        assert!(whose.starts_with("`[aliases]` in `nbench.toml` of the reference"), "{whose}");
         let odd = pairing(&listed(&[&["say \"a\""], &["b"]]), "");
         assert!(odd.contains("`'say \"a\"' = \"b\"`"), "{odd}");
     }
