@@ -3,3 +3,4 @@
 
 pub(crate) mod args;
 pub(crate) mod settings;
+pub(crate) mod tips;

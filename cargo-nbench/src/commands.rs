@@ -15,12 +15,13 @@ use std::path::Path;
 use nbench_config::Settings;
 use nbench_store::Store;
 
-use crate::build::cargo::Words;
+use crate::build::cargo::{NOT_FROM_HERE, Words};
 use crate::cli::args::{GatePolicy, StoredFilterArgs};
-use crate::cli::settings::limits;
+use crate::cli::settings::{self, limits};
 use crate::failure::{Exit, Failure};
 use crate::lines::Line;
 use crate::measure::filter::Filter;
+use crate::measure::idle::Seen;
 use crate::measure::launch::Starter;
 use crate::measure::place::Placement;
 use crate::results::gate;
@@ -82,17 +83,55 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool, words: &Words) -> Fail
             failure(&format!("`{}`: {}", missing.package, missing.reason))
                 .hint(format!("`{} --no-deps` lists the packages", words.cargo_metadata()))
         }
+        _ if skipped.iter().all(is_elsewhere) => {
+            let package = skipped.iter().find_map(|line| match line {
+                Line::Skipped(skipped) => Some(skipped.package.as_str()),
+                _ => None,
+            });
+            failure("no bench target belongs to the packages that cargo builds from here").hint(
+                format!(
+                    "`--workspace` takes all packages, `-p {}` one",
+                    package.unwrap_or_default()
+                ),
+            )
+        }
         _ => failure("no bench target can be measured")
             .hint("the skipped targets above name what each one lacks"),
     }
 }
 
-/// The failure of benchmarks called `ids`, of which none is left to be measured.
-pub fn none_of(ids: &[String], filter: &Filter, words: &Words) -> Failure {
+/// Whether nothing keeps a target from being measured but where the user stands.
+fn is_elsewhere(line: &Line) -> bool {
+    matches!(line, Line::Skipped(skipped) if skipped.reason.starts_with(NOT_FROM_HERE))
+}
+
+/// The failure of benchmarks called `ids` in `targets`, of which none is left to be measured.
+pub fn none_of(
+    ids: &[String],
+    targets: &[(String, String)],
+    filter: &Filter,
+    words: &Words,
+) -> Failure {
     if filter.is_given() && !ids.is_empty() {
-        filter.matches_nothing(ids, &words.nbench("list"))
+        let failure = filter.matches_nothing(ids, &words.nbench("list"));
+        match filter.names_target(ids, targets) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     } else {
         nothing_selected(&[], filter.is_given(), words)
+    }
+}
+
+/// Warns of settings of single benchmarks that fit none of those that were seen.
+pub fn warn_of_idle(term: &mut Term, seen: &Seen, settings: &Settings, manifest: Option<&Path>) {
+    if settings.rules.is_empty() && settings.aliases.is_empty() {
+        return;
+    }
+    // The workspace was read before; what became of it since is told by what follows.
+    let Ok(all) = settings::bench_targets(manifest) else { return };
+    for warning in seen.idle(settings, &all) {
+        term.warn(&warning);
     }
 }
 
@@ -133,6 +172,24 @@ pub fn invocation() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_of_other_packages_are_taken_by_the_flag_that_is_named() {
+        let skipped = |package: &str, reason: &str| {
+            Line::Skipped(crate::lines::Skipped {
+                package: package.to_owned(),
+                target: "words".to_owned(),
+                reason: reason.to_owned(),
+            })
+        };
+        let elsewhere = format!("{NOT_FROM_HERE}: add `-p a`");
+        let hint = |lines: &[Line]| nothing_selected(lines, false, &Words::default()).hint.unwrap();
+        let all = hint(&[skipped("a", &elsewhere), skipped("b", &elsewhere)]);
+        assert_eq!(all, "`--workspace` takes all packages, `-p a` one");
+        let mixed = hint(&[skipped("a", &elsewhere), skipped("b", "it needs features")]);
+        assert!(mixed.starts_with("the skipped targets above"), "{mixed}");
+        assert!(hint(&[]).contains("[[bench]]"));
+    }
 
     #[test]
     fn words_and_flags_are_one_filter() {

@@ -48,7 +48,10 @@ pub fn in_place_of_another() -> Option<ExitCode> {
 pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
     let cli = match Cli::try_parse_from(without_cargo_word(argv)) {
         Ok(cli) => cli,
-        Err(error) => return show_usage(term, &error),
+        Err(mut error) => {
+            cli::tips::explain(&mut error, &cli::args::verbs());
+            return show_usage(term, &error);
+        }
     };
     term.configure(cli.format, cli.color, cli.quiet);
     term.set_verbose(cli.verbose);

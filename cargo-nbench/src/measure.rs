@@ -4,7 +4,8 @@
 pub(crate) mod busy;
 pub(crate) mod drive;
 pub(crate) mod filter;
-pub(crate) mod identity;
+mod identity;
+pub(crate) mod idle;
 pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod orphans;

@@ -54,6 +54,14 @@ impl Aliases {
         self.everywhere.is_empty() && self.within.is_empty()
     }
 
+    /// Every entry: its `package` or `package/target`, if it has one, the old id and the new one.
+    pub fn entries(&self) -> impl Iterator<Item = (Option<&str>, &str, &str)> {
+        let within = self.within.iter().flat_map(|(key, ids)| {
+            ids.iter().map(move |(old, new)| (Some(key.as_str()), old.as_str(), new.as_str()))
+        });
+        self.everywhere.iter().map(|(old, new)| (None, old.as_str(), new.as_str())).chain(within)
+    }
+
     /// New ids by old ones of one target, the narrowest entry of an id winning.
     pub fn of_target(&self, package: &str, target: &str) -> BTreeMap<String, String> {
         let mut ids = self.everywhere.clone();

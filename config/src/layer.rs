@@ -139,13 +139,17 @@ impl Layer {
         for (key, value) in table.get_ref() {
             let name: &str = key.get_ref();
             let place = |at: usize| format!("`{origin}` line {}", line(at));
-            known(name, KEYS, &place(key.span().start))?;
+            let elsewhere =
+                (crate::rule::KEYS, "it belongs below `[[benchmark]]`, beside a `match`");
+            known(name, KEYS, elsewhere, &place(key.span().start))?;
             sources.insert(name.to_owned(), place(key.span().start));
             let entries = value.get_ref().as_array().filter(|_| name == "benchmark");
             for (index, entry) in entries.into_iter().flatten().enumerate() {
                 for (key, _) in entry.get_ref().as_table().into_iter().flatten() {
                     let place = place(key.span().start);
-                    known(key.get_ref(), crate::rule::KEYS, &place)?;
+                    let elsewhere =
+                        (KEYS, "it holds for all benchmarks: write it above all tables");
+                    known(key.get_ref(), crate::rule::KEYS, elsewhere, &place)?;
                     sources.insert(format!("benchmark {index} {}", key.get_ref()), place);
                 }
             }
@@ -196,10 +200,20 @@ impl Layer {
     }
 }
 
-/// Refuses a key that is not among `keys`, with the nearest one.
-fn known(name: &str, keys: &[&str], place: &str) -> Result<(), ConfigError> {
+/// Refuses a key that is not among `keys`, with the place of one that belongs elsewhere, or the nearest one.
+fn known(
+    name: &str,
+    keys: &[&str],
+    (others, belongs): (&[&str], &str),
+    place: &str,
+) -> Result<(), ConfigError> {
     if keys.contains(&name) {
         return Ok(());
+    }
+    if others.contains(&name) {
+        return Err(ConfigError {
+            message: format!("{place}: `{name}` has no effect here: {belongs}"),
+        });
     }
     let near = keys
         .iter()

@@ -127,7 +127,7 @@ fn build_with_stand_ins(
         &mut |note| tell(term, note),
         &interrupt::requested,
     );
-    term.end_building(outcome.is_ok());
+    term.end_building(outcome.as_deref().is_ok_and(is_any_built));
     for target in outcome? {
         match target {
             BuiltTarget::Ready(executable) => built.executables.push(*executable),
@@ -138,6 +138,11 @@ fn build_with_stand_ins(
         }
     }
     own_runner::rescue(term, place, workspace, targets, built)
+}
+
+/// Whether a build made something: one that failed did not take its time to build.
+pub fn is_any_built(targets: &[BuiltTarget]) -> bool {
+    targets.iter().any(|target| !matches!(target, BuiltTarget::Failed(_)))
 }
 
 /// Says which targets are served by another harness than ours or its stand-in; nothing where there is none.

@@ -29,7 +29,7 @@ pub(crate) use in_place::load;
 pub(crate) use sources::Sources;
 pub(crate) use sources::normal;
 pub use unknown::refuse_unknown;
-pub use words::Words;
+pub use words::{Words, quoted};
 
 use crate::failure::{Exit, Failure};
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
@@ -44,6 +44,9 @@ use std::sync::Arc;
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
 /// otherwise make the user's own next build compile again what both share.
 const OWN_TARGET: &str = "nbench";
+
+/// How the reason begins why a target is left out whose package cargo builds elsewhere.
+pub const NOT_FROM_HERE: &str = "cargo does not build its package from here";
 
 /// The flags of cargo that decide what is built, as the user gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -513,10 +516,7 @@ fn elsewhere(
             |target| Selected::Skipped {
                 package: package.name.to_string(),
                 target: target.name.clone(),
-                reason: format!(
-                    "cargo does not build its package from here: add `-p {}`",
-                    package.name
-                ),
+                reason: format!("{NOT_FROM_HERE}: add `-p {}`", package.name),
             },
         ));
     }

@@ -2,7 +2,7 @@
 //! criterion: those that do not compile with what stands in for it, or all on request. It must not know
 //! how such a suite is driven.
 
-use crate::build::built::{Built, tell};
+use crate::build::built::{Built, is_any_built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, Workspace,
     build_each, load_as_it_is, names_harness,
@@ -76,7 +76,7 @@ pub fn build(
         },
         &interrupt::requested,
     );
-    term.end_building(built.is_ok());
+    term.end_building(built.as_deref().is_ok_and(is_any_built));
     let mut built = built?;
     for target in &mut built {
         if let BuiltTarget::Failed(target) = target {

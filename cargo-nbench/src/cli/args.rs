@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use nbench_config::parse_share;
 
@@ -526,6 +526,12 @@ pub struct CleanArgs {
 /// A duration that parses, kept as text for the layers of settings.
 fn checked_duration(text: &str) -> Result<String, String> {
     nbench_config::parse_duration(text).map(|_| text.to_owned())
+}
+
+/// The names of all verbs.
+pub fn verbs() -> Vec<String> {
+    let names = Cli::command();
+    names.get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
 }
 
 /// Arguments without the `nbench` that cargo puts in front of them.

@@ -1,6 +1,7 @@
 //! From flags, environment and `nbench.toml` to validated settings: where the workspace is, where the
 //! store is, how to measure. Nothing below sees flags.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nbench_config::{Layer, Layouts, Preset, Settings, resolve};
@@ -19,6 +20,23 @@ pub const FILE: &str = "nbench.toml";
 /// # Errors
 /// When cargo finds no manifest, or none that it understands.
 pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
+    Ok(workspace(manifest)?.workspace_root.into_std_path_buf())
+}
+
+/// Package and name of every bench target of the workspace, whatever is selected.
+///
+/// # Errors
+/// As for [`workspace_root`].
+pub fn bench_targets(manifest: Option<&Path>) -> Result<BTreeSet<(String, String)>, Failure> {
+    let metadata = workspace(manifest)?;
+    let names = metadata.packages.iter().flat_map(|package| {
+        let benches = package.targets.iter().filter(|target| target.is_bench());
+        benches.map(|target| (package.name.to_string(), target.name.clone()))
+    });
+    Ok(names.collect())
+}
+
+fn workspace(manifest: Option<&Path>) -> Result<cargo_metadata::Metadata, Failure> {
     let mut command = cargo_metadata::MetadataCommand::new();
     for name in secrets::inherited(&secrets::is_secret) {
         command.env_remove(name);
@@ -27,8 +45,7 @@ pub fn workspace_root(manifest: Option<&Path>) -> Result<PathBuf, Failure> {
         command.manifest_path(manifest);
     }
     command.no_deps();
-    let metadata = command.exec().map_err(|error| no_workspace(&first_line(&error), manifest))?;
-    Ok(metadata.workspace_root.into_std_path_buf())
+    command.exec().map_err(|error| no_workspace(&first_line(&error), manifest))
 }
 
 /// The directory whose repository is meant: that of the manifest, wherever the user stands.
@@ -91,8 +108,33 @@ pub fn load(root: &Path, flags: Layer) -> Result<Settings, Failure> {
 }
 
 fn unusable(message: String) -> Failure {
-    Failure::new(Exit::Usage, message)
-        .hint(format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"))
+    let hint = remedy(&message);
+    Failure::new(Exit::Usage, message).hint(hint)
+}
+
+/// What to do about a setting that is refused, by the place that the message begins with.
+fn remedy(message: &str) -> String {
+    let place = message.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+    match place {
+        Some((flag, _)) if flag.starts_with("--") => {
+            format!(
+                "leave out `{flag}`, or give it another value: `cargo nbench ab --help` has its default"
+            )
+        }
+        Some((variable, _)) if variable.starts_with("NBENCH_") => {
+            format!("`unset {variable}`, or give it a value as `{FILE}` would take it")
+        }
+        Some((file, rest)) if rest.starts_with(" line ") => {
+            let line = rest.trim_start_matches(" line ").split(':').next().unwrap_or_default();
+            format!(
+                "change line {line} of `{file}`, or remove it: a setting that is not there has its default"
+            )
+        }
+        Some((file, rest)) if rest.starts_with(" is not usable") => {
+            format!("mend `{file}`: the README shows every setting under \"Settings\"")
+        }
+        _ => format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"),
+    }
 }
 
 /// The text of `nbench.toml` in `root`, if there is one.
@@ -186,6 +228,27 @@ pub fn build_options(args: &BuildArgs) -> BuildOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_that_is_refused_says_what_to_change_and_where() {
+        let of_file = |text: &str| merged(Layer::default(), layer(text, "/w/nbench.toml")?);
+        let line = |n: u64| format!("change line {n} of `/w/nbench.toml`, or remove it");
+        let table = [
+            ("launches = 3", line(1)),
+            ("seed = 1\ntreshold = 0.1", line(2)),
+            ("max_launches = 2", line(1)),
+            ("seed = ", "mend `/w/nbench.toml`".to_owned()),
+        ];
+        for (text, hint) in table {
+            let failure = of_file(text).unwrap_err();
+            assert!(failure.hint.as_deref().unwrap().starts_with(&hint), "{text}: {failure:?}");
+        }
+        let flags = Layer { threshold: Some(7.0), ..Layer::default() };
+        let failure = merged(flags, Layer::default()).unwrap_err();
+        assert!(failure.hint.unwrap().starts_with("leave out `--threshold`"));
+        let variable = unusable("`NBENCH_PRESET`: `fast` is not a preset".to_owned());
+        assert!(variable.hint.unwrap().starts_with("`unset NBENCH_PRESET`"));
+    }
 
     #[test]
     fn a_workspace_that_cannot_be_read_is_not_called_missing() {

@@ -172,7 +172,8 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         targets.into_iter().map(|t| list_target(&starter, t, &settings.aliases)).collect();
     if listed.iter().all(|l| l.common(&filter).is_empty()) {
         let ids: Vec<String> = listed.iter().flat_map(|target| target.ids()).collect();
-        return Err(none_of(&ids, &filter, &options.words));
+        let targets: Vec<_> = listed.iter().map(|listed| listed.target.name()).collect();
+        return Err(none_of(&ids, &targets, &filter, &options.words));
     }
     let supplies = supplies(term, &settings, &built, &listed);
     let targets: Vec<_> = listed.iter().zip(&supplies).collect();

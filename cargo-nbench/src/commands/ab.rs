@@ -7,6 +7,7 @@ mod found;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use nbench_config::Settings;
 use nbench_engine::IntervalMethod;
 use nbench_store::RunCommand;
@@ -14,10 +15,10 @@ use nbench_store::RunCommand;
 use crate::build::built::tell_harnesses;
 use crate::build::fingerprint::host_row;
 use crate::build::sides::{Sides, Wish, build_sides};
-use crate::cli::args::AbArgs;
+use crate::cli::args::{AbArgs, GatePolicy};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
-use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter};
+use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter, warn_of_idle};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lines::Line;
@@ -50,7 +51,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let here = Path::new(".").canonicalize().unwrap_or_else(|_| ".".into());
     let repository = Repository::discover(&settings::start(&here, &args.build))?;
     let root = settings::workspace_root(args.build.manifest_path.as_deref())?;
-    let (revisions, why) = choose(&repository, &args.revisions)?;
+    let (revisions, why) =
+        choose(&repository, &args.revisions).map_err(|failure| detached(args, failure))?;
     let compared = Compared { repository: &repository, root: &root, revisions: &revisions };
     let settings = settings_of(term, args, compared)?;
     introduce(term, &repository, &revisions, why.as_deref());
@@ -88,11 +90,17 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         filter: &filter,
     };
     let mut found = Found::default();
+    found.newcomers.by_reference = policy::is_gated(args.gate, args.require_verdict);
     // Whether a target that was not listed has what is wanted, nobody knows.
     if !filter.is_given() {
         found.newcomers.hear_targets(&unmatched, &last.label);
     }
     listing.list(&mut session, &starter, targets, &mut found)?;
+    // What only one side has was not listed.
+    if unmatched.is_empty() {
+        let manifest = args.build.manifest_path.as_deref();
+        warn_of_idle(session.term, &found.seen, &settings, manifest);
+    }
     if found.lanes.is_empty() && !found.is_identical && session.summary.failed == 0 {
         let is_unmatched = session.summary.unmatched > 0;
         session.abandon();
@@ -227,6 +235,22 @@ fn title(root: &Path) -> String {
     root.file_name().map_or("comparison".into(), |name| name.to_string_lossy().into_owned())
 }
 
+/// The failure of a word that is no revision, where it is the value of a flag that takes one behind `=` only.
+fn detached(args: &AbArgs, failure: Failure) -> Failure {
+    let is_named = |word: &&String| failure.error.contains(&format!("no revision `{word}`"));
+    let Some(word) = args.revisions.iter().find(is_named) else { return failure };
+    let is_policy = GatePolicy::from_str(word, true).is_ok();
+    let is_page = word.ends_with(".html") || word.ends_with(".htm");
+    let flag = if args.gate.is_some() && is_policy {
+        "--gate"
+    } else if args.html.is_some() && is_page {
+        "--html"
+    } else {
+        return failure;
+    };
+    failure.hint(format!("did you mean `{flag}={word}`?"))
+}
+
 /// The revisions to compare, reference first, and why when they were chosen for the user.
 fn choose(
     repository: &Repository,
@@ -265,5 +289,34 @@ fn no_common_target(remarks: &[Line], unmatched: bool, overlay: Overlay<'_>) -> 
         let skipped: Vec<Line> =
             remarks.iter().filter(|l| matches!(l, Line::Skipped(_))).cloned().collect();
         nothing_selected(&skipped, false, &overlay.options.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::{Cli, Command};
+
+    #[test]
+    fn a_value_that_stands_apart_from_its_flag_is_no_revision() {
+        let table = [
+            (&["--gate", "closed"][..], "closed", "did you mean `--gate=closed`?"),
+            (&["HEAD~1", "--gate", "slower"], "slower", "did you mean `--gate=slower`?"),
+            (&["--gate", "report", "HEAD"], "report", "did you mean `--gate=report`?"),
+            (&["--html", "out.html"], "out.html", "did you mean `--html=out.html`?"),
+            (&["closed"], "closed", "as it was"),
+            (&["--gate", "mian"], "mian", "as it was"),
+        ];
+        for (words, unknown, hint) in table {
+            let words = [&["cargo-nbench", "ab"], words].concat();
+            let Command::Ab(args) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("it is `ab`")
+            };
+            let error = format!("no revision `{unknown}` in this repository");
+            let failure = Failure::new(Exit::Usage, error).hint("as it was");
+            assert_eq!(detached(&args, failure).hint.as_deref(), Some(hint));
+        }
     }
 }

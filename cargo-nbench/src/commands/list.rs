@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use nbench::wire::Offer;
+use nbench_config::Layer;
 
 use crate::build::built::{build_selected, tell_harnesses};
 use crate::build::cargo::{Executable, load, refuse_unknown};
 use crate::cli::args::ListArgs;
-use crate::cli::settings::build_options;
+use crate::cli::settings::{self, build_options};
 use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
 use crate::failure::{Exit, Failure};
 use crate::lines::Line;
@@ -26,6 +27,8 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let filter = filter_of(&args.filters, &args.filter.ids, &args.filter.tag)?;
     let tree = load(here, &build_options(&args.build), &mut || term.note(ANOTHER_BUILDS))?;
     let (workspace, options) = (&tree.workspace, &tree.options);
+    // They change nothing that is listed, but what `run` refuses must not seem to be in order.
+    settings::load(&workspace.root, Layer::default())?;
     let context = workspace.in_place(here, options);
     refuse_unknown(workspace, options, &context)?;
     let built = build_selected(term, workspace, options, &context, "@tree")?;
@@ -39,7 +42,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
     tell_harnesses(term, &built.harnesses());
-    let mut ids = Vec::new();
+    let (mut ids, mut targets) = (Vec::new(), Vec::new());
     let (mut failed, mut found) = (!built.failed.is_empty(), false);
     for executable in &built.executables {
         let target = Target {
@@ -50,6 +53,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         };
         let listed = list_target(&starter, target, &Default::default());
         ids.extend(listed.ids());
+        targets.push(listed.target.name());
         if let Some(text) = listed.left_behind() {
             term.warn(&text);
         }
@@ -63,7 +67,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
         }
     }
     if !found && !failed {
-        return Err(none_of(&ids, &filter, &options.words));
+        return Err(none_of(&ids, &targets, &filter, &options.words));
     }
     Ok(if failed { Exit::BenchmarkFailed } else { Exit::Done })
 }

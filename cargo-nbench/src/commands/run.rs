@@ -12,11 +12,13 @@ use crate::cli::args::{GatePolicy, RunArgs};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::{
     ANOTHER_BUILDS, exit_of, filter_of, invocation, none_of, nothing_selected, starter,
+    warn_of_idle,
 };
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::measure::drive::{Lane, Options, drive};
 use crate::measure::filter::Filter;
+use crate::measure::idle::Seen;
 use crate::measure::launch::Starter;
 use crate::measure::plans::Plans;
 use crate::measure::suite::{Target, list_target, program};
@@ -69,6 +71,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     }
     tell_harnesses(session.term, &built.harnesses());
     let found = Found::list(&mut session, &built, &starter, &settings, &filter);
+    let manifest = args.build.manifest_path.as_deref();
+    warn_of_idle(session.term, &found.seen, &settings, manifest);
     if found.lanes.is_empty() && session.summary.failed == 0 {
         session.abandon();
         return Err(found.nothing(&filter, &options.words));
@@ -102,6 +106,10 @@ struct Found {
     lanes: Vec<Lane>,
     /// All ids that were listed.
     ids: Vec<String>,
+    /// The same by target, for settings that fit none.
+    seen: Seen,
+    /// Package and name of every target that was listed.
+    targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
     has_lost: bool,
 }
@@ -127,6 +135,8 @@ impl Found {
             };
             let listed = list_target(starter, target, &settings.aliases);
             found.ids.extend(listed.ids());
+            found.targets.push(listed.target.name());
+            found.seen.hear(listed.target.name(), listed.ids(), listed.is_whole());
             found.has_lost |= listed.unsteady.has_lost();
             if let Some(text) = listed.left_behind() {
                 session.term.warn(&text);
@@ -147,7 +157,7 @@ impl Found {
     /// Why there is nothing to measure.
     fn nothing(&self, filter: &Filter, words: &Words) -> Failure {
         if !self.has_lost {
-            return none_of(&self.ids, filter, words);
+            return none_of(&self.ids, &self.targets, filter, words);
         }
         Failure::new(
             Exit::NothingSelected,

@@ -1,6 +1,7 @@
 //! Which benchmarks were asked for: the one matcher of every command. It knows ids and tags, and
 //! nothing of where they come from.
 
+use crate::build::cargo::quoted;
 use crate::failure::{Exit, Failure};
 use crate::suggest::nearest_id;
 
@@ -62,6 +63,31 @@ impl Filter {
             return is_pattern_of(text, id);
         }
         id.to_lowercase().contains(&text.to_lowercase())
+    }
+
+    /// What was meant by a text that matches none of `ids` and begins with the name of a package or, as
+    /// `list` prints them, of one of these `targets`.
+    pub fn names_target(&self, ids: &[String], targets: &[(String, String)]) -> Option<String> {
+        let alone = Filter { exact: self.exact, ..Filter::default() };
+        let unmatched = |text: &&String| !ids.iter().any(|id| alone.one_matches(text, id));
+        let text = self.wanted.iter().find(unmatched)?;
+        let behind = |(package, target): &(String, String), rest: &str| {
+            let mut words = format!("-p {package} --bench {target}");
+            if !rest.is_empty() {
+                words += &format!(" -f {}", quoted(rest));
+            }
+            format!("`{text}` begins with a bench target, not with an id: `{words}`")
+        };
+        for both in targets {
+            let rest = text.strip_prefix(&format!("{}/{}", both.0, both.1));
+            if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(['/', ' ']))
+            {
+                return Some(behind(both, rest.trim_matches(['/', ' '])));
+            }
+        }
+        let package = text.trim_end_matches('/');
+        let (package, _) = targets.iter().find(|(name, _)| name == package)?;
+        Some(format!("`{text}` is a package, not a part of an id: `-p {package}`"))
     }
 
     /// The failure of a filter that leaves none of the benchmarks called `ids`, which the command
@@ -154,6 +180,28 @@ mod tests {
         for (words, skip, exact, id, wanted) in table {
             let got = filter(words, skip, exact).matches(id);
             assert_eq!(got, wanted, "{words:?} {skip:?} {exact} {id}");
+        }
+    }
+
+    #[test]
+    fn a_filter_with_the_name_of_a_target_is_answered_with_the_flags_that_select_it() {
+        let targets = [("a", "words"), ("b-c", "scan")].map(|(p, t)| (p.to_owned(), t.to_owned()));
+        let ids = ["words/count".to_owned()];
+        let table = [
+            ("a/words", Some("`-p a --bench words`")),
+            ("a/words/count", Some("`-p a --bench words -f count`")),
+            ("a/words  words/count", Some("`-p a --bench words -f words/count`")),
+            ("b-c/", Some("`-p b-c`")),
+            ("b-c", Some("`-p b-c`")),
+            ("a/wordsmith", None),
+            ("elsewhere", None),
+            // It matches ids.
+            ("words", None),
+        ];
+        for (text, hint) in table {
+            let got = filter(&[text], &[], false).names_target(&ids, &targets);
+            assert_eq!(got.is_some(), hint.is_some(), "{text}: {got:?}");
+            assert!(got.unwrap_or_default().ends_with(hint.unwrap_or_default()), "{text}");
         }
     }
 

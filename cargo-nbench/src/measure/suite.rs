@@ -171,6 +171,12 @@ impl Listed {
         lines
     }
 
+    /// Whether no id can be missing: every set-up came to its end, and ids are the same in each process.
+    pub fn is_whole(&self) -> bool {
+        let is_reached = |listing: &Listing| listing.broken.is_empty() && listing.ended.is_none();
+        self.listings.iter().all(is_reached) && !self.unsteady.has_lost()
+    }
+
     /// Every id that some side offers, filter or not.
     pub fn ids(&self) -> impl Iterator<Item = String> {
         self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())

@@ -177,7 +177,10 @@ impl Repository {
     /// range, or history that a shallow clone lacks.
     pub fn resolve(&self, spec: &str) -> Result<Revision, Failure> {
         let commit = if let Some((left, right)) = spec.split_once("...") {
-            let side = |name: &str| self.commit_of(if name.is_empty() { "HEAD" } else { name });
+            let side = |name: &str| match name {
+                "" => self.commit_of("HEAD"),
+                name => self.peeled(name).ok_or_else(|| hint::unknown_revision(self, name, spec)),
+            };
             self.merge_base(spec, &side(left)?, &side(right)?)?
         } else if spec.contains("..") && self.commit_of(spec).is_err() {
             return Err(Failure::new(
@@ -261,7 +264,7 @@ impl Repository {
     }
 
     fn commit_of(&self, spec: &str) -> Result<String, Failure> {
-        self.peeled(spec).ok_or_else(|| hint::unknown_revision(self, spec))
+        self.peeled(spec).ok_or_else(|| hint::unknown_revision(self, spec, spec))
     }
 
     /// The commit that a name stands for.

@@ -3,7 +3,7 @@
 
 use super::command::{self, BuildContext};
 use super::mirror::{Mirror, Original};
-use super::{BuildOptions, Workspace, injected, load_in};
+use super::{BuildOptions, Workspace, injected, load_as_it_is, load_in};
 use crate::failure::Failure;
 use cargo_metadata::Metadata;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,10 @@ pub fn load(
         && let Ok(Ok(workspace)) = injected(&context, &locked, false)
     {
         return Ok(InPlace { workspace, options: locked });
+    }
+    // The mirror's lock file may be written, so what forbids to write the user's is asked of the user's.
+    if options.locked || options.frozen {
+        load_as_it_is(&context, options)?;
     }
     let target = options.target_dir.as_deref().unwrap_or(layout.target_directory.as_std_path());
     let place = super::own_target(target, root).path;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::build::built::{Built, tell};
+use crate::build::built::{Built, is_any_built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
@@ -144,7 +144,7 @@ fn one(
         },
         &interrupt::requested,
     );
-    term.end_building(built.is_ok());
+    term.end_building(built.as_deref().is_ok_and(is_any_built));
     for target in built? {
         match target {
             BuiltTarget::Ready(executable) => {

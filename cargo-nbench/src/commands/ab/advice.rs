@@ -1,10 +1,15 @@
 //! When `ab` names `--overlay-benches`: where the newest revision has benchmarks that an older one lacks,
 //! as most changes made for speed do. It must not know how they are laid over.
 
+use std::collections::BTreeSet;
+
+use nbench::wire::Offer;
+
 use crate::build::cargo::BuildOptions;
 use crate::lines::Line;
 use crate::measure::filter::Filter;
 use crate::measure::suite::Listed;
+use crate::measure::walk::Listing;
 use crate::revisions::revision::Revision;
 
 /// Whether the flag can be taken along with the others, and whose benchmarks it takes.
@@ -40,6 +45,10 @@ pub struct Newcomers {
     targets: usize,
     /// Benchmarks that the last side lacks, in targets that have new ones.
     gone: usize,
+    /// The old and the new id where exactly one went and one came in a target.
+    renamed: Vec<(String, String)>,
+    /// Whether settings are those of the reference.
+    pub by_reference: bool,
 }
 
 impl Newcomers {
@@ -52,16 +61,37 @@ impl Newcomers {
         if !is_whole || is_bridged || listed.unsteady.has_lost() {
             return;
         }
-        let wanted = last.offers.iter().filter(|offer| filter.wants(offer));
-        let new = wanted
-            .filter(|offer| others.iter().any(|o| !o.offers.iter().any(|x| x.id == offer.id)))
-            .count();
-        if new > 0 {
-            self.new += new;
-            let theirs = others.iter().flat_map(|other| &other.offers);
-            self.gone += theirs
-                .filter(|o| filter.wants(o) && !last.offers.iter().any(|x| x.id == o.id))
-                .count();
+        let has = |listing: &Listing, id: &str| listing.offers.iter().any(|o| o.id == id);
+        let came: Vec<&Offer> =
+            last.offers.iter().filter(|o| others.iter().any(|other| !has(other, &o.id))).collect();
+        let theirs = others.iter().flat_map(|other| &other.offers);
+        let went: Vec<&Offer> = theirs.filter(|o| !has(last, &o.id)).collect();
+        let wanted = |offers: &[&Offer]| offers.iter().filter(|offer| filter.wants(offer)).count();
+        if wanted(&came) > 0 {
+            self.new += wanted(&came);
+            self.gone += wanted(&went);
+        }
+        // A filter for one of the two names both.
+        let old: BTreeSet<&str> = went.iter().map(|offer| offer.id.as_str()).collect();
+        if let ([new], Some(old), 1) = (came.as_slice(), old.first(), old.len())
+            && wanted(&came) + wanted(&went) > 0
+        {
+            self.renamed.push(((*old).to_owned(), new.id.clone()));
+        }
+    }
+
+    /// What pairs benchmarks that were renamed, where some may have been.
+    pub fn pairing(&self) -> Option<String> {
+        let quoted = |id: &str| toml::Value::String(id.to_owned()).to_string();
+        let whose = if self.by_reference { " of the reference" } else { "" };
+        let table = format!("`[aliases]` in `nbench.toml`{whose}");
+        let mut pairs =
+            self.renamed.iter().map(|(o, n)| format!("`{} = {}`", quoted(o), quoted(n)));
+        match (pairs.next(), pairs.next()) {
+            (Some(pair), None) => Some(format!("if it was renamed, {pair} below {table} pairs it")),
+            (Some(pair), Some(_)) => Some(format!("{table} pairs renamed ones, such as {pair}")),
+            (None, _) if self.gone > 0 => Some(format!("{table} pairs renamed ones")),
+            (None, _) => None,
         }
     }
 
@@ -87,13 +117,15 @@ impl Newcomers {
             return None;
         }
         let are = if self.new + self.targets == 1 { "is" } else { "are" };
-        let renamed =
-            if self.gone > 0 { "; `[aliases]` in `nbench.toml` pairs renamed ones" } else { "" };
+        let means: Vec<String> = overlay.offer().into_iter().chain(self.pairing()).collect();
+        if means.is_empty() {
+            return None;
+        }
         Some(format!(
-            "{} {are} new at `{}` and not compared: {}{renamed}",
+            "{} {are} new at `{}` and not compared: {}",
             parts.join(" and "),
             overlay.last.label,
-            overlay.offer()?
+            means.join("; ")
         ))
     }
 }
@@ -104,8 +136,6 @@ mod tests {
     use crate::lines::Unmatched;
     use crate::measure::launch::Program;
     use crate::measure::suite::{Target, Unsteady};
-    use crate::measure::walk::Listing;
-    use nbench::wire::Offer;
 
     fn listed(sides: &[&[&str]]) -> Listed {
         let program = Program { path: "x".into(), cwd: ".".into(), ..Program::default() };
@@ -161,6 +191,12 @@ mod tests {
                 "",
                 Some("2 benchmarks are new at `v2` and not compared: `--overlay-benches` measures the benchmarks of `v2` against the other library too; `[aliases]` in `nbench.toml` pairs renamed ones".to_owned()),
             ),
+            (
+                vec![&["a", "words/longest"], &["a", "words/widest"]],
+                "@tree",
+                "",
+                Some(format!("1 benchmark is new at `@tree` and not compared: {tree}; if it was renamed, `\"words/longest\" = \"words/widest\"` below `[aliases]` in `nbench.toml` pairs it")),
+            ),
             // One of three sides lacks it.
             (vec![&["a", "b"], &["a"], &["a", "b"]], "@tree", "", Some(format!("1 benchmark is new at `@tree` and not compared: {tree}"))),
             (vec![&["a", "b"], &["a"]], "@tree", "", None),
@@ -169,6 +205,31 @@ mod tests {
         for (sides, last, filter, wanted) in table {
             assert_eq!(told(&listed(&sides), last, filter), wanted, "{sides:?}");
         }
+    }
+
+    #[test]
+    fn one_that_went_and_one_that_came_may_be_the_same_whatever_was_filtered() {
+        let pairing = |listed: &Listed, filter: &str| {
+            let words = Some(filter.to_owned()).into_iter().filter(|f| !f.is_empty()).collect();
+            let mut newcomers = Newcomers::default();
+            newcomers.hear(listed, &Filter::of(words, &[], false, &[]).unwrap());
+            newcomers.pairing().unwrap_or_default()
+        };
+        let pair = "`\"old\" = \"new\"`";
+        for filter in ["", "old", "new"] {
+            let listed = listed(&[&["a", "old"], &["a", "new"]]);
+            assert!(pairing(&listed, filter).contains(pair), "{filter}");
+        }
+        assert!(pairing(&listed(&[&["old"], &["old"], &["new"]]), "").contains(pair));
+        assert_eq!(pairing(&listed(&[&["a", "old"], &["a", "new"]]), "a"), "");
+        let many = pairing(&listed(&[&["a", "b"], &["c", "d"]]), "");
+        assert_eq!(many, "`[aliases]` in `nbench.toml` pairs renamed ones");
+        assert_eq!(pairing(&listed(&[&["a"], &["a", "b"]]), ""), "");
+        let judged = Newcomers { gone: 1, by_reference: true, ..Newcomers::default() };
+        let whose = judged.pairing().unwrap();
+        assert!(whose.starts_with("`[aliases]` in `nbench.toml` of the reference"), "{whose}");
+        let odd = pairing(&listed(&[&["say \"a\""], &["b"]]), "");
+        assert!(odd.contains("`'say \"a\"' = \"b\"`"), "{odd}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::commands::none_of;
 use crate::failure::{Exit, Failure};
 use crate::measure::drive::Lane;
 use crate::measure::filter::Filter;
+use crate::measure::idle::Seen;
 use crate::measure::launch::Starter;
 use crate::measure::layout::{Draws, Supply};
 use crate::measure::plans::Plans;
@@ -42,6 +43,10 @@ pub struct Found {
     ids: Vec<String>,
     /// Whether a benchmark needs no measuring.
     pub is_identical: bool,
+    /// The same by target, for settings that fit none.
+    pub seen: Seen,
+    /// Package and name of every target that was listed.
+    targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
     has_lost: bool,
     /// What the last side has and another one lacks.
@@ -74,6 +79,8 @@ impl Listing<'_> {
             let mut listed = list_target(starter, target, &self.settings.aliases);
             listed.by_reference = self.is_gated();
             found.ids.extend(listed.ids());
+            found.targets.push(listed.target.name());
+            found.seen.hear(listed.target.name(), listed.ids(), listed.is_whole());
             found.has_lost |= listed.unsteady.has_lost();
             found.newcomers.hear(&listed, self.filter);
             if let Some(text) = listed.left_behind() {
@@ -159,19 +166,21 @@ impl Found {
         words: &Words,
     ) -> Failure {
         if is_unmatched || self.has_lost {
-            nothing_in_common(self.has_lost, overlay)
+            nothing_in_common(self.has_lost, overlay, &self.newcomers)
         } else {
-            none_of(&self.ids, filter, words)
+            none_of(&self.ids, &self.targets, filter, words)
         }
     }
 }
 
-fn nothing_in_common(changing: bool, overlay: Overlay<'_>) -> Failure {
+fn nothing_in_common(changing: bool, overlay: Overlay<'_>, newcomers: &Newcomers) -> Failure {
     let hint = if changing {
         "their ids change from process to process: give each benchmark a name of its own".to_owned()
     } else if overlay.is_given {
         "the ids differ although the sources are the same: do they depend on the library?"
             .to_owned()
+    } else if let Some(pairing) = newcomers.pairing() {
+        [pairing].into_iter().chain(overlay.offer()).collect::<Vec<_>>().join("; ")
     } else {
         overlay
             .offer()

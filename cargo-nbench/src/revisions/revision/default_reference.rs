@@ -49,7 +49,7 @@ impl Repository {
 
     /// The default branch by name and tip: where `origin/HEAD` points, else
     /// `init.defaultBranch`, else `main`, else `master`.
-    fn default_branch(&self) -> Option<(String, String)> {
+    pub(super) fn default_branch(&self) -> Option<(String, String)> {
         let tip = |full: &str| self.peeled(full);
         let git = self.git();
         if let Ok(target) = git.line(&["symbolic-ref", "-q", "refs/remotes/origin/HEAD"])

@@ -5,8 +5,8 @@ use super::Repository;
 use crate::failure::{Exit, Failure};
 use crate::suggest::nearest;
 
-/// The failure for a revision that is not in this clone.
-pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
+/// The failure for a revision that is not in this clone; `whole` is the text that it stands in.
+pub(super) fn unknown_revision(repository: &Repository, spec: &str, whole: &str) -> Failure {
     let failure = Failure::new(Exit::Usage, format!("no revision `{spec}` in this repository"));
     let remote = remote(repository);
     if let Some(remote) = &remote
@@ -37,9 +37,31 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str) -> Failure {
     if let Some(name) = nearest(base, known)
         && name != base
     {
-        return failure.hint(format!("did you mean `{name}{behind}`?"));
+        return failure.hint(meant(spec, &format!("{name}{behind}"), whole));
+    }
+    let default = repository.default_branch().map(|(name, _)| name);
+    if let Some(name) = default_for(base, default.as_deref(), &names) {
+        return failure.hint(meant(spec, &format!("{name}{behind}"), whole));
     }
     failure.hint(otherwise(spec, remote.as_deref()))
+}
+
+/// The text that was meant, with `name` in the place of `spec`.
+fn meant(spec: &str, name: &str, whole: &str) -> String {
+    format!("did you mean `{}`?", whole.replacen(spec, name, 1))
+}
+
+/// The branch that somebody means who names the default branch as other repositories call it: the default
+/// branch of this one, or its only one.
+fn default_for(base: &str, default: Option<&str>, names: &[String]) -> Option<String> {
+    const USUAL: [&str; 4] = ["main", "master", "trunk", "develop"];
+    let last = base.rsplit('/').next().unwrap_or(base);
+    let is_default = USUAL.contains(&last) || nearest(last, USUAL).is_some();
+    let only = || match names {
+        [only] => Some(only.as_str()),
+        _ => None,
+    };
+    default.or_else(only).filter(|name| is_default && *name != base).map(str::to_owned)
 }
 
 /// What helps where no name is near: a revision is not fetched, or this was meant for benchmarks.
@@ -100,7 +122,7 @@ fn names(repository: &Repository) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{generations, otherwise};
+    use super::{default_for, generations, meant, otherwise};
 
     #[test]
     fn counts_generations() {
@@ -109,6 +131,24 @@ mod tests {
         assert_eq!(generations("main^^~2"), Some(4));
         assert_eq!(generations("main"), None);
         assert_eq!(generations("HEAD^{/fix}"), None);
+    }
+
+    #[test]
+    fn the_default_branch_of_other_repositories_is_that_of_this_one() {
+        let one = |name: &str| vec![name.to_owned()];
+        let table = [
+            ("main", Some("master"), one("master"), Some("master")),
+            ("master", Some("origin/main"), one("main"), Some("origin/main")),
+            ("mian", Some("master"), one("master"), Some("master")),
+            ("main", None, one("stable"), Some("stable")),
+            ("main", None, vec!["a".to_owned(), "b".to_owned()], None),
+            ("parse", Some("master"), one("master"), None),
+        ];
+        for (base, default, names, wanted) in table {
+            assert_eq!(default_for(base, default, &names).as_deref(), wanted, "{base}");
+        }
+        assert_eq!(meant("main", "master", "main..."), "did you mean `master...`?");
+        assert_eq!(meant("mian~2", "main~2", "v1...mian~2"), "did you mean `v1...main~2`?");
     }
 
     #[test]

@@ -180,6 +180,12 @@ fn unknown_revisions_come_with_the_command_that_helps() {
     assert_eq!(swapped.hint.as_deref(), Some("did you mean `main`?"));
     let ancestor = failure(repository.resolve("mian~1"));
     assert_eq!(ancestor.hint.as_deref(), Some("did you mean `main~1`?"));
+    for (base, meant) in
+        [("mian...", "main..."), ("master...", "main..."), ("main...featrue", "main...feature")]
+    {
+        let hint = failure(repository.resolve(base)).hint;
+        assert_eq!(hint, Some(format!("did you mean `{meant}`?")), "{base}");
+    }
     let deep = failure(repository.resolve("main~7")).hint.unwrap();
     assert!(deep.contains("`main` has fewer commits"), "{deep}");
     let filter = failure(repository.resolve("parse/json")).hint.unwrap();
