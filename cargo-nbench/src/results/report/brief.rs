@@ -136,12 +136,12 @@ impl Brief {
     /// said that it still stands there.
     pub fn end(mut self, term: &mut Term) {
         if self.results > FEW {
-            self.names(term);
             for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
                 let note = cut(note, 2 * LONGEST_NAME);
                 let text = format!("note on {count} that are slower or faster: {note}");
                 term.line(Text::toned(Tone::Doubt, &text));
             }
+            self.names(term);
         }
         // One reason that most of them share is worth a line; each one's own stands under `--verbose`.
         let most = self.open_notes.iter().max_by_key(|(_, count)| *count);
