@@ -11,7 +11,9 @@ use crate::{AB, with};
 /// Nothing here is about how long anything takes.
 const SHORT: &str = "launch_time = \"20ms\"\nmax_rounds = 10\nwarmup = \"2ms\"\n";
 
-const READERS: [(&str, &str, &str); 6] = [
+const READERS: [(&str, &str, &str); 8] = [
+    ("subject", "joined", "std::fs::read([\"../HIST\", \"ORY.md\"].concat()).unwrap().len()"),
+    ("subject", "built", "std::fs::read(concat!(env!(\"OUT_DIR\"), \"/x1\")).unwrap().len()"),
     ("subject", "named", "std::fs::read(\"../README.md\").unwrap().len()"),
     (
         "subject",
@@ -73,8 +75,23 @@ fn what_a_benchmark_may_read_is_measured_and_the_rest_is_identical() {
     for (package, target, body) in READERS {
         add(&fixture, package, target, body);
     }
+    fixture.write("docs/made.md", "1\n");
+    fixture.write("HISTORY.md", "Old.\n");
+    fixture.write(
+        "subject/build.rs",
+        "fn main() {\n    println!(\"cargo:rerun-if-changed=../docs/made.md\");\n    \
+         let out = std::path::PathBuf::from(std::env::var_os(\"OUT_DIR\").unwrap());\n    \
+         std::fs::copy(\"../docs/made.md\", out.join(\"x1\")).unwrap();\n}\n",
+    );
     fixture.commit("Benchmarks that read");
-    for file in ["README.md", "NEWS.md", "docs/guide.md", ".github/workflows/ci.yml"] {
+    for file in [
+        "docs/made.md",
+        "HISTORY.md",
+        "README.md",
+        "NEWS.md",
+        "docs/guide.md",
+        ".github/workflows/ci.yml",
+    ] {
         fixture.write(file, "A line.\nAnd another.\n");
     }
     let library = fixture.read("subject/src/lib.rs") + "// A remark.\n";
@@ -85,7 +102,7 @@ fn what_a_benchmark_may_read_is_measured_and_the_rest_is_identical() {
     for id in ["spin", "table", "embedded"] {
         assert_eq!(verdict(id).as_deref(), Some("identical"), "{id}");
     }
-    for id in ["named", "listed", "counted", "packaged", "indirect"] {
+    for id in ["joined", "built", "named", "listed", "counted", "packaged", "indirect"] {
         assert_ne!(verdict(id).as_deref(), Some("identical"), "{id}");
     }
     let notes = output.comparison("named")["notes"].to_string();

@@ -120,7 +120,9 @@ impl Sides {
             };
             let evidence = confounded::evidence(reference, contender);
             let loaded = loaded_text(executable)?;
-            if changed.iter().any(|path| evidence.reading(path, &loaded).is_some()) {
+            if changed.iter().any(|path| evidence.reading(path, &loaded).is_some())
+                || confounded::may_be_generated(reference, contender, &changed, &evidence)
+            {
                 return Ok(false);
             }
         }

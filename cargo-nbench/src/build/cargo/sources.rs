@@ -18,6 +18,11 @@ pub struct Sources {
     pub local: BTreeSet<PathBuf>,
     /// Those of `local` that only dependencies for development bring in.
     pub helpers: BTreeSet<PathBuf>,
+    /// Files of the build scripts of those crates, and of the crates from directories that they use:
+    /// what they write and set, the benchmark may read.
+    pub generators: BTreeSet<PathBuf>,
+    /// Files of the procedural macros from directories, whose texts become texts of the benchmark.
+    pub macros: BTreeSet<PathBuf>,
 }
 
 /// Sources of the executable of `bench`, which was built together with `artifacts`.
@@ -26,19 +31,62 @@ pub(super) fn of(workspace: &Workspace, artifacts: &[Artifact], bench: &Artifact
         // Without a dependency file the one file that is certain.
         [normal(bench.target.src_path.as_std_path())].into()
     });
-    let (mut local, mut helpers) = (own.clone(), BTreeSet::new());
+    let mut sources = Sources { local: own.clone(), bench: own, ..Sources::default() };
     let ordinary = local_closure(workspace, &bench.package_id, false);
-    for package in local_closure(workspace, &bench.package_id, true) {
-        for artifact in artifacts.iter().filter(|a| a.package_id == package && is_linked(a)) {
-            let files = written_down(&workspace.root, artifact)
-                .unwrap_or_else(|| beside(artifact.target.src_path.as_std_path()));
-            if !ordinary.contains(&package) {
-                helpers.extend(files.iter().cloned());
+    let packages = local_closure(workspace, &bench.package_id, true);
+    for package in &packages {
+        for artifact in artifacts.iter().filter(|a| a.package_id == *package) {
+            if is(artifact, TargetKind::CustomBuild) {
+                sources.generators.extend(files_of_script(workspace, artifact));
+            } else if is(artifact, TargetKind::ProcMacro) {
+                sources.macros.extend(files_of(workspace, artifact));
+            } else if is_linked(artifact) {
+                let files = files_of(workspace, artifact);
+                if !ordinary.contains(package) {
+                    sources.helpers.extend(files.iter().cloned());
+                }
+                sources.local.extend(files);
             }
-            local.extend(files);
         }
     }
-    Sources { bench: own, local, helpers }
+    for package in builders(workspace, &packages) {
+        let linked = artifacts.iter().filter(|a| a.package_id == package && is_linked(a));
+        sources.generators.extend(linked.flat_map(|artifact| files_of(workspace, artifact)));
+    }
+    sources
+}
+
+/// What an artifact was compiled from, or more where that is not written down.
+fn files_of(workspace: &Workspace, artifact: &Artifact) -> BTreeSet<PathBuf> {
+    written_down(&workspace.root, artifact)
+        .unwrap_or_else(|| beside(artifact.target.src_path.as_std_path()))
+}
+
+/// The same for a build script, which cargo names by a link beside what the compiler wrote.
+fn files_of_script(workspace: &Workspace, script: &Artifact) -> BTreeSet<PathBuf> {
+    let made = script.executable.iter().chain(&script.filenames);
+    let folders: BTreeSet<&Path> = made.filter_map(|path| path.as_std_path().parent()).collect();
+    let notes = folders.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let notes = notes.flatten().map(|entry| entry.path());
+    let notes = notes.filter(|path| path.extension().is_some_and(|extension| extension == "d"));
+    let texts = notes.filter_map(|path| fs::read_to_string(path).ok());
+    let root = normal(script.target.src_path.as_std_path());
+    texts.flat_map(|text| parse(&text, &workspace.root)).chain([root]).collect()
+}
+
+fn is(artifact: &Artifact, kind: TargetKind) -> bool {
+    artifact.target.kind.contains(&kind)
+}
+
+/// Packages from directories that the build scripts of `packages` are made of.
+fn builders(workspace: &Workspace, packages: &BTreeSet<PackageId>) -> BTreeSet<PackageId> {
+    let nodes = workspace.metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let dependencies = nodes.filter(|node| packages.contains(&node.id)).flat_map(|node| &node.deps);
+    let used = dependencies.filter(|dependency| {
+        dependency.dep_kinds.iter().any(|info| info.kind == DependencyKind::Build)
+            && workspace.package(&dependency.pkg).is_some_and(|package| package.source.is_none())
+    });
+    used.flat_map(|dependency| local_closure(workspace, &dependency.pkg, false)).collect()
 }
 
 /// Whether an artifact is code that a benchmark may run: a library, or a program of its package.

@@ -12,6 +12,11 @@
 //!   folders or reads arguments or the environment; for a source also when the code asks where it
 //!   stands (`file!`).
 //!
+//! A name may also be put together from two texts, or spelled by its characters, so that texts which begin
+//! or end it count as its stem does. And what a build script writes or sets may be read: where the code
+//! names the folder or a file that a script names too, or asks the environment, whatever the script is
+//! made of and may itself read counts ([`Evidence::generated`]).
+//!
 //! Texts that only the compiler reads (`include_str!`, `#[doc]`, `#[path]`) are no evidence: what they
 //! bring is in the executable, and would differ there. Neither are comments and `#[cfg(test)]` modules.
 
@@ -68,6 +73,9 @@ const LISTING: [&str; 13] = [
 /// Functions of `std::env` that bring texts from outside.
 const OUTSIDE: [&str; 6] = ["args", "args_os", "var", "var_os", "vars", "vars_os"];
 
+/// Those of them that bring the environment.
+const ENVIRONMENT: [&str; 4] = ["var", "var_os", "vars", "vars_os"];
+
 /// Variables that name a folder and no file in it.
 const FOLDERS: [&str; 2] = ["CARGO_MANIFEST_DIR", "OUT_DIR"];
 
@@ -95,8 +103,14 @@ pub(crate) struct Evidence {
     endings: HashSet<String>,
     /// Texts that may be paths.
     paths: BTreeSet<String>,
+    /// Texts that may begin or end a name, without folders.
+    pieces: HashSet<String>,
     opens: bool,
     searches: bool,
+    /// Whether the environment is asked for anything.
+    asks: bool,
+    /// Whether it may be asked for what cargo sets from a manifest.
+    asks_cargo: bool,
     starts_programs: bool,
     locates_itself: bool,
     /// A source that is not there any more.
@@ -157,6 +171,9 @@ impl Evidence {
     fn add(&mut self, code: &[Token]) {
         let code = at_run_time(code);
         let names_are_texts = code.iter().any(|t| matches!(t, Token::Word(w) if w == "stringify"));
+        for text in spelled(&code) {
+            self.add_text(&text);
+        }
         for (at, token) in code.iter().enumerate() {
             match token {
                 Token::Text(text) => self.add_text(text),
@@ -176,11 +193,15 @@ impl Evidence {
                     let lists = LISTING.contains(&word.as_str());
                     self.opens |= lists;
                     self.searches |= lists;
-                    self.searches |= OUTSIDE.contains(&word.as_str())
-                        && then('(')
-                        && !is_method
-                        && !is_declared
-                        && !names_folder;
+                    if then('(') && !is_method && !is_declared && !names_folder {
+                        self.searches |= OUTSIDE.contains(&word.as_str());
+                        if ENVIRONMENT.contains(&word.as_str()) {
+                            self.asks = true;
+                            self.asks_cargo |= !matches!(
+                                code.get(at + 2), Some(Token::Text(text)) if !text.starts_with("CARGO")
+                            );
+                        }
+                    }
                     self.starts_programs |= word == "Command" || (word == "cmd" && then('!'));
                     self.locates_itself |= (word == "file" && then('!')) || word == "Location";
                 }
@@ -194,6 +215,10 @@ impl Evidence {
         self.texts.push_str(&lower);
         self.texts.push('\n');
         self.formats.extend(format(&lower));
+        let piece = lower.rsplit('/').next().unwrap_or_default();
+        if (2..=LONGEST_PATH).contains(&piece.len()) {
+            self.pieces.insert(piece.to_owned());
+        }
         if lower.len() <= 12 {
             self.endings.insert(lower.trim_start_matches('.').to_owned());
         }
@@ -223,6 +248,7 @@ impl Evidence {
             _ => (name.as_str(), ""),
         };
         let possible = self.starts_programs
+            || (self.asks_cargo && name == "cargo.toml")
             || self.opens
                 && (self.searches
                     || (self.locates_itself && ending == "rs")
@@ -230,9 +256,78 @@ impl Evidence {
                     || has_word(&self.words, stem)
                     || folders.iter().any(|folder| has_word(&self.texts, folder))
                     || (!ending.is_empty() && self.endings.contains(ending))
+                    || self.pieces.iter().any(|piece| is_piece(piece, &name))
                     || self.formats.iter().any(|format| fits(format, &name)));
         possible.then_some(Reading::Possible)
     }
+
+    /// Whether the file at `path` may decide what the code of `self` reads or is told, through build
+    /// scripts whose sources say `scripts`. Their own files do, and all that they may read.
+    pub(crate) fn generated(&self, path: &str, is_script: bool, scripts: &Evidence) -> bool {
+        let both_name = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+            name.contains('.') && has_word(&scripts.texts, &name)
+        };
+        let takes = self.asks
+            || self.unreadable
+            || (self.opens
+                && (has_word(&self.texts, "out_dir") || self.paths.iter().any(both_name)));
+        takes && (is_script || scripts.reading(path, "").is_some())
+    }
+
+    /// Takes the texts of a procedural macro, which may be texts of the code that it writes.
+    pub(crate) fn add_macro(&mut self, source: &Path) {
+        match fs::read(source) {
+            Ok(bytes) => {
+                for token in at_run_time(&tokens(&String::from_utf8_lossy(&bytes))) {
+                    if let Token::Text(text) = token {
+                        self.add_list(&text);
+                    }
+                }
+            }
+            Err(_) => self.unreadable = true,
+        }
+    }
+}
+
+/// Texts that the code spells by their characters or bytes, as in `[b'a', b'b']`.
+fn spelled(code: &[Token]) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for token in code {
+        let one = match token {
+            Token::Sign(',') => continue,
+            // The prefix of a byte literal.
+            Token::Word(word) if word == "b" => continue,
+            Token::Char(literal) => literal.trim_matches('\'').parse::<char>().ok(),
+            Token::Word(word) => byte(word).map(char::from),
+            Token::Text(_) | Token::Sign(_) => None,
+        };
+        match (one, found.last_mut()) {
+            (Some(c), Some(text)) => text.push(c),
+            (None, Some(text)) if !text.is_empty() => found.push(String::new()),
+            _ => {}
+        }
+    }
+    found.retain(|text| text.len() > 3);
+    found
+}
+
+/// A number that is a letter, a digit or a sign.
+fn byte(word: &str) -> Option<u8> {
+    let digits = word.trim_end_matches("u8").trim_end_matches('_');
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => u8::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    number.ok().filter(u8::is_ascii_graphic)
+}
+
+/// Whether a text begins or ends a name in a way that chance does not explain.
+fn is_piece(piece: &str, name: &str) -> bool {
+    const LONG: usize = 4;
+    let is_long = piece.chars().count() >= LONG;
+    (name.starts_with(piece) && is_long)
+        || (name.ends_with(piece) && (is_long || piece.contains('.')))
 }
 
 /// Names of files that sources include, apart for documentation and for everything else.

@@ -204,8 +204,36 @@ fn input(reference: Half<'_>, contender: Half<'_>, changed: &[String]) -> Option
 pub(super) fn evidence(reference: Half<'_>, contender: Half<'_>) -> Evidence {
     let halves = [reference, contender];
     let sources = halves.iter().flat_map(|half| &half.executable.sources.local);
-    let places = halves.iter().flat_map(|half| [half.executable.cwd.as_path(), half.tree]);
-    Evidence::gather(sources, &places.collect::<Vec<_>>())
+    let mut evidence = Evidence::gather(sources, &places(&halves));
+    for source in halves.iter().flat_map(|half| &half.executable.sources.macros) {
+        evidence.add_macro(source);
+    }
+    evidence
+}
+
+/// Where the names of files in sources may begin.
+fn places<'h>(halves: &[Half<'h>]) -> Vec<&'h Path> {
+    halves.iter().flat_map(|half| [half.executable.cwd.as_path(), half.tree]).collect()
+}
+
+/// Whether a changed file may decide what build scripts leave for code that says `evidence`.
+pub(super) fn may_be_generated(
+    reference: Half<'_>,
+    contender: Half<'_>,
+    changed: &[String],
+    evidence: &Evidence,
+) -> bool {
+    let halves = [reference, contender];
+    let scripts = || halves.iter().flat_map(|half| &half.executable.sources.generators);
+    if scripts().next().is_none() {
+        return false;
+    }
+    let said = Evidence::gather(scripts(), &places(&halves));
+    changed.iter().any(|path| {
+        let is_script =
+            |half: &Half<'_>| half.executable.sources.generators.contains(&half.tree.join(path));
+        evidence.generated(path, halves.iter().any(is_script), &said)
+    })
 }
 
 #[cfg(test)]

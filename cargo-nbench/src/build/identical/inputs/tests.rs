@@ -45,6 +45,12 @@ fn files_that_cannot_be_excluded() {
         ("fs::read(name.to_owned() + \".md\")", "README.md"),
         ("path.set_extension(\"md\")", "README.md"),
         ("File::open(Path::new(\"docs\").join(name))", "docs/guide.md"),
+        ("fs::read([\"rea\", \"dme.md\"].concat())", "README.md"),
+        ("fs::read(concat(\"benches/new\", \"s.txt\"))", "benches/news.txt"),
+        ("fs::read(OsStr::from_bytes(&[b'n', b'e', b'w', b's']))", "news.txt"),
+        ("fs::read(text(&[110, 0x65, 119u8, 115]))", "news.txt"),
+        ("fs::read(['n', 'e', 'w', 's'].iter().collect::<String>())", "news.txt"),
+        ("println!(\"{}\", env::var(\"CARGO_PKG_DESCRIPTION\"))", "Cargo.toml"),
         (
             "macro_rules! open { ($n:ident) => { File::open(stringify!($n)) } } open!(news)",
             "news.txt",
@@ -96,6 +102,46 @@ fn loaded_bytes_count_for_what_is_no_source() {
     ] {
         assert_eq!(evidence.reading(path, loaded), expected, "{path}");
     }
+}
+
+#[test]
+fn what_build_scripts_leave_may_be_read() {
+    let say = |source: &str| {
+        let mut evidence = Evidence::default();
+        evidence.add(&tokens(source));
+        evidence
+    };
+    let script = say("fs::copy(\"../data.csv\", out.join(\"made.bin\"))");
+    let takes =
+        |code: &str, path: &str, is_script: bool| say(code).generated(path, is_script, &script);
+    for code in [
+        "fs::read(concat!(env!(\"OUT_DIR\"), \"/x\"))",
+        "fs::read(dir.join(\"made.bin\"))",
+        "env::var(\"MADE\")",
+    ] {
+        assert!(takes(code, "data.csv", false), "{code}: what the script reads");
+        assert!(takes(code, "build.rs", true), "{code}: the script itself");
+        assert!(!takes(code, "CHANGES.md", false), "{code}: what the script does not know");
+    }
+    for code in ["fn f() {}", "fs::read(\"other.txt\")", "concat!(env!(\"OUT_DIR\"))"] {
+        assert!(!takes(code, "data.csv", false), "{code}");
+        assert!(!takes(code, "build.rs", true), "{code}");
+    }
+}
+
+#[test]
+fn a_macro_may_write_what_its_texts_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("macro.rs");
+    fs::write(&source, "\"fs::read(\\\"NEWS.md\\\")\".parse().unwrap()").unwrap();
+    let mut evidence = Evidence::default();
+    evidence.add(&tokens("make!();"));
+    assert_eq!(evidence.reading("NEWS.md", ""), None);
+    evidence.add_macro(&source);
+    assert_eq!(evidence.reading("NEWS.md", ""), Some(Reading::Named));
+    let mut lost = Evidence::default();
+    lost.add_macro(&directory.path().join("gone.rs"));
+    assert_eq!(lost.reading("NEWS.md", ""), Some(Reading::Possible));
 }
 
 #[test]
