@@ -97,7 +97,29 @@ pub(super) fn notes(
     }
     notes.extend(helper(reference, contender, changed));
     notes.extend(input(reference, contender, changed));
+    notes.extend(build_settings(reference.tree, contender.tree, changed));
     notes
+}
+
+/// The note on a file that decides how the code is compiled and says it otherwise on the two sides: a
+/// profile, or cargo's configuration.
+fn build_settings(reference: &Path, contender: &Path, changed: &[String]) -> Option<String> {
+    let profiles = |tree: &Path, path: &str| -> Option<toml::Value> {
+        let text = fs::read_to_string(tree.join(path)).ok()?;
+        text.parse::<toml::Table>().ok()?.remove("profile")
+    };
+    let decides = |path: &&String| {
+        let mut parts = path.rsplit('/');
+        match (parts.next(), parts.next()) {
+            (Some("config.toml" | "config"), Some(".cargo")) => true,
+            (Some("Cargo.toml"), _) => profiles(reference, path) != profiles(contender, path),
+            _ => false,
+        }
+    };
+    let first = changed.iter().find(decides)?;
+    Some(format!(
+        "`{first}` says otherwise how the code is compiled: the change may be that of the build"
+    ))
 }
 
 /// Sources of the benchmark that say different things on the two sides. What only moved is not among
@@ -350,6 +372,29 @@ mod tests {
                 told.contains(expected) && told.is_empty() == expected.is_empty(),
                 "{new:?}: {told}"
             );
+        }
+    }
+
+    #[test]
+    fn settings_of_the_build_that_differ_are_told() {
+        let manifest = |profile: &str| format!("[package]\nname = \"demo\"\n{profile}");
+        let (plain, slow) = (manifest(""), manifest("[profile.bench]\nopt-level = 1\n"));
+        let other = manifest("description = \"new\"\n");
+        type Pair<'p> = (&'p str, Option<&'p str>, Option<&'p str>);
+        let table: [(Pair<'_>, bool); 6] = [
+            (("Cargo.toml", Some(&plain), Some(&slow)), true),
+            (("Cargo.toml", Some(&slow), Some(&plain)), true),
+            (("demo/Cargo.toml", Some(&plain), Some(&other)), false),
+            ((".cargo/config.toml", None, Some("[build]\nrustflags = []\n")), true),
+            (("demo/.cargo/config", Some("[net]\n"), None), true),
+            (("config.toml", None, Some("[build]\n")), false),
+        ];
+        for ((name, old, new), is_told) in table {
+            let old: Vec<(&str, &str)> = old.iter().map(|text| (name, *text)).collect();
+            let new: Vec<(&str, &str)> = new.iter().map(|text| (name, *text)).collect();
+            let said = told(&old, &new).join("\n");
+            let note = format!("`{name}` says otherwise how the code is compiled");
+            assert_eq!(said.contains(&note), is_told, "{name}: {said}");
         }
     }
 }
