@@ -8,7 +8,7 @@ use crate::ConfigError;
 
 /// One entry of the table `aliases`: an id of any target, or the ids of one target.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "the new id, or a table of new ids by old ones below a package")]
 pub enum Alias {
     /// The new id.
     Id(String),

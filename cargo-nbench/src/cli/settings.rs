@@ -11,6 +11,7 @@ use crate::build::cargo::{BuildOptions, Words};
 use crate::cli::args::{BuildArgs, LayoutsArg, PlanArgs, PresetArg};
 use crate::failure::{Exit, Failure};
 use crate::secrets;
+use crate::suggest::nearest;
 
 /// Name of the settings file in the workspace root.
 pub const FILE: &str = "nbench.toml";
@@ -163,10 +164,36 @@ pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
 /// # Errors
 /// For values that cannot be used; the setting is named.
 pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    if let Some(failure) = misspelt(names) {
+        return Err(failure);
+    }
     // What is no text cannot be any of these values and is refused as one.
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
     let environment = Layer::from_environment(variable).map_err(|e| unusable(e.message))?;
     resolve([flags.from_flags(), environment, file]).map_err(|e| unusable(e.message))
+}
+
+/// Variables that users set.
+const VARIABLES: [&str; 7] = [
+    "NBENCH_CACHE_DIR",
+    "NBENCH_CACHE_SIZE",
+    "NBENCH_CONFIDENCE",
+    "NBENCH_PRESET",
+    "NBENCH_RUN_SEED",
+    "NBENCH_STORE",
+    "NBENCH_THRESHOLD",
+];
+
+/// The refusal of a variable that is nearly one of ours: what it sets would have no effect, in silence.
+/// Others that begin like ours may be somebody else's.
+fn misspelt(names: impl Iterator<Item = String>) -> Option<Failure> {
+    let ours = |name: &String| name.starts_with("NBENCH_") && !VARIABLES.contains(&name.as_str());
+    names.filter(ours).find_map(|name| {
+        let meant = nearest(&name, VARIABLES)?;
+        let error = format!("there is no variable `{name}`: did you mean `{meant}`?");
+        Some(Failure::new(Exit::Usage, error).hint(format!("`unset {name}`, or rename it")))
+    })
 }
 
 /// Where the store is: the flag (relative to the current directory), then the environment and
@@ -266,5 +293,31 @@ mod tests {
                 "`cargo metadata --manifest-path sub/Cargo.toml` in the same directory shows the whole message"
             )
         );
+    }
+
+    #[test]
+    fn a_variable_that_is_nearly_ours_is_refused() {
+        let of = |names: &[&str]| misspelt(names.iter().map(|name| (*name).to_owned()));
+        for (name, meant) in [
+            ("NBENCH_THRESOLD", "`NBENCH_THRESHOLD`"),
+            ("NBENCH_PRESETS", "`NBENCH_PRESET`"),
+            ("NBENCH_CACHE_DIRS", "`NBENCH_CACHE_DIR`"),
+        ] {
+            let failure = of(&["PATH", name]).unwrap();
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(failure.error.contains(meant), "{failure:?}");
+        }
+        let fine = [
+            "NBENCH_STORE",
+            "NBENCH_SOCKET",
+            "NBENCH_SEED",
+            "NBENCH_SRC",
+            "NBENCH_TEST_KILLS",
+            "STORE",
+        ];
+        assert!(of(&fine).is_none());
+        // The README knows each of them.
+        let readme = include_str!("../../../README.md");
+        assert!(VARIABLES.iter().all(|name| readme.contains(&format!("`{name}`"))));
     }
 }
