@@ -13,7 +13,7 @@ use super::{Side, Sides, Wish, absent};
 use crate::build::built::{Built, build_hint, build_selected};
 use crate::build::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
-    load_in,
+    load_in, refuse_unknown,
 };
 use crate::build::fingerprint::{describe_toolchain, flags_digest};
 use crate::build::one_path;
@@ -157,6 +157,11 @@ impl<'b> Building<'b> {
         let workspace = load_in(&context, &options)
             .map_err(|failure| absent::explain(failure, self.wish.repository.root(), slot.tree()))
             .map_err(|failure| self.at(side, failure))?;
+        // A name that only older sides lack is no mistake.
+        if side == self.last() {
+            refuse_unknown(&workspace, &options, &context)
+                .map_err(|failure| self.at(side, failure))?;
+        }
         let builds = self.distinct.iter().max().map_or(1, |last| last + 1);
         term.number_build(self.built.len() + 1, builds);
         let mut done = if self.wish.overlay {
