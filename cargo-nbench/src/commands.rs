@@ -172,6 +172,8 @@ pub fn invocation() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::{Comparison, Summary};
+    use crate::term::kept::Kept;
 
     #[test]
     fn targets_of_other_packages_are_taken_by_the_flag_that_is_named() {
@@ -200,24 +202,6 @@ mod tests {
         let bare = StoredFilterArgs { exact: true, ..Default::default() };
         assert!(filter_of(&[], &bare, &[]).unwrap_err().hint.unwrap().contains("--exact"));
     }
-    use crate::lines::{Comparison, Summary};
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
-    /// A stream that can be looked at afterwards.
-    #[derive(Clone, Default)]
-    struct Kept(Rc<RefCell<Vec<u8>>>);
-
-    impl std::io::Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.borrow_mut().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn the_gravest_exit_wins() {
@@ -233,7 +217,7 @@ mod tests {
             let out = Kept::default();
             let mut term = Term::captured(Box::new(out.clone()), Box::new(Vec::new()));
             let exit = exit_of(ended, policy, true, &mut term);
-            let said = String::from_utf8(out.0.borrow().clone()).unwrap();
+            let said = out.text();
             let last = said.lines().last().unwrap_or_default().to_owned();
             (exit, last)
         };

@@ -2,6 +2,8 @@
 //! said through it. Nothing leaves it that acts on a terminal but what it puts there itself: words come
 //! as [`Text`], and what is passed on is cleared by `text`.
 
+#[cfg(test)]
+pub(crate) mod kept;
 mod progress;
 pub(crate) mod text;
 
@@ -343,30 +345,8 @@ impl Term {
 
 #[cfg(test)]
 mod tests {
+    use super::kept::Kept;
     use super::*;
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
-    /// A stream that can be looked at afterwards.
-    #[derive(Clone, Default)]
-    struct Kept(Rc<RefCell<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.borrow_mut().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Kept {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.borrow().clone()).unwrap()
-        }
-    }
 
     fn said(format: Format, colour: Colour, say: impl Fn(&mut Term)) -> (String, String) {
         let (out, err) = (Kept::default(), Kept::default());

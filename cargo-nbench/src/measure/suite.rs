@@ -4,12 +4,11 @@
 mod listing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use nbench::wire::Offer;
 use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
-
-use std::path::Path;
 
 use crate::build::cargo::Executable;
 use crate::lines::{FailureLine, Line, Skipped, Unmatched};

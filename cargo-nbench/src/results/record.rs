@@ -7,7 +7,7 @@ use nbench::Throughput;
 use nbench_engine::Implausible;
 use nbench_engine::OwnChange;
 use nbench_engine::PairedLaunch;
-use nbench_engine::{Compare, Decision, Measure};
+use nbench_engine::{Compare, Decision, Judgement, Measure};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
 };
@@ -165,9 +165,37 @@ pub fn comparison_line(
     p_adjusted: Option<f64>,
 ) -> Comparison {
     let judgement = trial.judgement(key.contender);
-    let times = times_of(trial, (0, key.contender), judgement.change);
     let d = trial.diagnostics(key.contender);
     let notes = notes::of(trial, &judgement, &d, p_adjusted);
+    Comparison {
+        p_adjusted,
+        iters_per_sample: trial
+            .calibration()
+            .map(|c| vec![c.iters[0], c.iters[key.contender]])
+            .unwrap_or_default(),
+        order_effect: d.order_effect,
+        lag1: d.lag1,
+        contender_wins: d.contender_wins,
+        reference_wins: d.reference_wins,
+        ties: d.ties,
+        between_launches: d.between_launches,
+        within_launch: d.within_launch,
+        launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
+        own: trial.own_changes(key.contender).into_iter().map(own_change_line).collect(),
+        notes,
+        ..judged_line(key, trial, (0, key.contender), &judgement, (reference, contender))
+    }
+}
+
+/// What a judgement on two subjects says, and nothing that only one of them has.
+fn judged_line(
+    key: &Key,
+    trial: &Compare,
+    subjects: (usize, usize),
+    judgement: &Judgement,
+    (reference, contender): (Rev, Rev),
+) -> Comparison {
+    let times = times_of(trial, subjects, judgement.change);
     Comparison {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -180,7 +208,6 @@ pub fn comparison_line(
         confidence: Some(trial.looks().confidence()),
         look_error: judgement.interval.map(|i| i.level),
         verdict: judgement.verdict.word().to_owned(),
-        p_adjusted,
         threshold: trial.plan().threshold,
         pairs: judgement.pairs,
         launches: judgement.launches,
@@ -188,22 +215,8 @@ pub fn comparison_line(
         stop: stop_word(trial.decide()),
         reference_ns: times.map(|t| t.0),
         contender_ns: times.map(|t| t.1),
-        iters_per_sample: trial
-            .calibration()
-            .map(|c| vec![c.iters[0], c.iters[key.contender]])
-            .unwrap_or_default(),
         layout: "off".to_owned(),
-        layout_share: None,
-        order_effect: d.order_effect,
-        lag1: d.lag1,
-        contender_wins: d.contender_wins,
-        reference_wins: d.reference_wins,
-        ties: d.ties,
-        between_launches: d.between_launches,
-        within_launch: d.within_launch,
-        launch_changes: trial.estimates(key.contender).iter().map(|e| e.exp_m1()).collect(),
-        own: trial.own_changes(key.contender).into_iter().map(own_change_line).collect(),
-        notes,
+        ..Comparison::default()
     }
 }
 
@@ -248,31 +261,8 @@ pub fn between_line(
     reference: Rev,
     contender: Rev,
 ) -> Comparison {
-    let (first, second) = subjects;
-    let judgement = trial.between(first, second);
-    let times = times_of(trial, subjects, judgement.change);
-    Comparison {
-        package: key.package.clone(),
-        target: key.target.clone(),
-        benchmark: key.benchmark.clone(),
-        reference,
-        contender,
-        change: judgement.change,
-        low: judgement.interval.map(|i| i.low),
-        high: judgement.interval.map(|i| i.high),
-        confidence: Some(trial.looks().confidence()),
-        look_error: judgement.interval.map(|i| i.level),
-        verdict: judgement.verdict.word().to_owned(),
-        threshold: trial.plan().threshold,
-        pairs: judgement.pairs,
-        launches: judgement.launches,
-        smallest: judgement.smallest,
-        stop: stop_word(trial.decide()),
-        reference_ns: times.map(|t| t.0),
-        contender_ns: times.map(|t| t.1),
-        layout: "off".to_owned(),
-        ..Comparison::default()
-    }
+    let judgement = trial.between(subjects.0, subjects.1);
+    judged_line(key, trial, subjects, &judgement, (reference, contender))
 }
 
 /// A comparison line as the store has it. The line itself travels in the details, so that nothing

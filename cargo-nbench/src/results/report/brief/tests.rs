@@ -1,25 +1,9 @@
 //! What a reader of the last thirty lines learns, from few benchmarks to hundreds.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use super::*;
 use crate::lines::{Rev, Summary};
+use crate::term::kept::Kept;
 use crate::term::{Colour, Format};
-
-#[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
-
-impl std::io::Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 fn compared(id: &str, verdict: &str, change: f64) -> Line {
     let rev = |rev: &str| Rev { rev: rev.into(), ..Rev::default() };
@@ -65,7 +49,7 @@ pub(super) fn printed(lines: &[Line], sides: usize, verbose: bool) -> Vec<String
     }
     brief.end(&mut term);
     super::super::print(&mut term, &Line::Summary(summary));
-    let text = String::from_utf8(out.0.borrow().clone()).unwrap();
+    let text = out.text();
     text.lines().map(str::to_owned).collect()
 }
 
