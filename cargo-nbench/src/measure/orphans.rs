@@ -76,31 +76,57 @@ struct Child {
 #[cfg(target_os = "linux")]
 fn children() -> Vec<Child> {
     let own = std::process::id();
+    let Some(session) = stat("self").and_then(|stat| Some(Stat::parse(&stat)?.session)) else {
+        return Vec::new();
+    };
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes
         .flatten()
         .filter_map(|entry| {
-            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-            child(pid, &stat, own)
+            let name = entry.file_name();
+            let pid: i32 = name.to_str()?.parse().ok()?;
+            child(pid, &stat(name.to_str()?)?, own, session)
         })
         .collect()
 }
 
-/// Reads a line of `/proc/PID/stat`: state, parent, group and session follow the name in parentheses.
 #[cfg(target_os = "linux")]
-fn child(pid: i32, stat: &str, parent: u32) -> Option<Child> {
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    let state = fields.next()?;
-    if fields.next()?.parse() != Ok(parent) {
-        return None;
+fn stat(process: &str) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{process}/stat")).ok()
+}
+
+/// Of a line of `/proc/PID/stat`. A parent or session outside of this namespace of processes is 0, as that
+/// of everything that was started into a container: a number to compare, and no process.
+#[cfg(target_os = "linux")]
+struct Stat<'a> {
+    state: &'a str,
+    parent: u32,
+    group: i32,
+    session: i32,
+}
+
+#[cfg(target_os = "linux")]
+impl Stat<'_> {
+    /// State, parent, group and session follow the name in parentheses.
+    fn parse(stat: &str) -> Option<Stat<'_>> {
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        Some(Stat {
+            state: fields.next()?,
+            parent: fields.next()?.parse().ok()?,
+            group: fields.next()?.parse().ok()?,
+            session: fields.next()?.parse().ok()?,
+        })
     }
-    let group: i32 = fields.next()?.parse().ok()?;
-    let session: i32 = fields.next()?.parse().ok()?;
+}
+
+/// The child of `parent` that this line is about, unless it is another's.
+#[cfg(target_os = "linux")]
+fn child(pid: i32, stat: &str, parent: u32, own_session: i32) -> Option<Child> {
+    let stat = Stat::parse(stat)?;
     // A worker is a group of its own in our session.
-    let own_session = rustix::process::getsid(None).map_or(-1, |sid| sid.as_raw_nonzero().get());
-    let leads_or_left = session != own_session || group == pid;
-    Some(Child { pid, is_dead: state == "Z" || state == "X", leads_or_left })
+    let leads_or_left = stat.session != own_session || stat.group == pid;
+    let is_dead = stat.state == "Z" || stat.state == "X";
+    (stat.parent == parent).then_some(Child { pid, is_dead, leads_or_left })
 }
 
 /// What is said about it.
@@ -109,4 +135,35 @@ pub fn told(target: &str, count: usize) -> String {
     format!(
         "`{target}`: its benchmarks left {count} {noun} behind, which {were} ended: they would load what is measured next"
     )
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_read_also_where_the_session_was_begun_outside() {
+        let of = |line: &str, session| child(71, line, 20, session);
+        let worker = of("71 (a) b) S 20 71 0 0 -1", 0).unwrap();
+        assert!(worker.leads_or_left && !worker.is_dead);
+        // A member of a worker's group, dead, in our session; one that left for a session of its own.
+        let member = of("71 (sh) Z 20 70 0 0 -1", 0).unwrap();
+        assert!(!member.leads_or_left && member.is_dead);
+        assert!(of("71 (sh) S 20 70 70 0 -1", 0).unwrap().leads_or_left);
+        assert!(!of("71 (sh) S 20 70 33 0 -1", 33).unwrap().leads_or_left);
+        // Children of others, and lines that are none.
+        assert!(of("71 (sh) S 0 70 0 0 -1", 0).is_none());
+        assert!(of("71 sh S 20", 0).is_none());
+        assert!(of("71 (sh) S 20 x", 0).is_none());
+    }
+
+    #[test]
+    fn a_child_of_this_process_is_seen() {
+        let mut sleeper = std::process::Command::new("sleep").arg("10").spawn().unwrap();
+        let pid = i32::try_from(sleeper.id()).unwrap();
+        assert!(children().iter().any(|child| child.pid == pid && !child.is_dead));
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(!children().iter().any(|child| child.pid == pid));
+    }
 }
