@@ -543,8 +543,8 @@ fn temporary_directories_are_private() {
 /// The rooms of the command, each above all from which it may import, and the files at their foot.
 const ROOMS: [&str; 8] =
     ["commands", "results", "measure", "cli", "build", "revisions", "foreign", "forge"];
-const FOOT: [&str; 9] =
-    ["cache", "failure", "interrupt", "lines", "private", "process", "secrets", "suggest", "term"];
+const FOOT: [&str; 8] =
+    ["cache", "failure", "interrupt", "private", "process", "secrets", "suggest", "term"];
 
 /// Imports from a room that is not below the one of the file.
 fn upward(path: &str, text: &str) -> Vec<String> {
@@ -585,7 +585,7 @@ fn no_room_imports_from_one_above_it() {
     let all = "use crate::measure::launch::Starter;\nfn f() { crate::term::Term::system() }\n";
     finds(upward, "cargo-nbench/src/build/sides.rs", all, 1);
     finds(upward, "cargo-nbench/src/results/page.rs", all, 0);
-    finds(upward, "cargo-nbench/src/lines.rs", all, 1);
+    finds(upward, "cargo-nbench/src/failure.rs", all, 1);
     finds(upward, "cargo-nbench/src/helpers.rs", "", 1);
     let tested = format!("#[cfg(test)]\nmod tests {{\n{all}}}\n");
     finds(upward, "cargo-nbench/src/build/sides.rs", &tested, 0);

@@ -19,7 +19,6 @@ use crate::build::cargo::{NOT_FROM_HERE, Words};
 use crate::cli::args::{GatePolicy, StoredFilterArgs};
 use crate::cli::settings::{self, limits};
 use crate::failure::{Exit, Failure};
-use crate::lines::Line;
 use crate::measure::filter::Filter;
 use crate::measure::idle::Seen;
 use crate::measure::launch::Starter;
@@ -28,6 +27,7 @@ use crate::results::gate;
 use crate::results::record::store_failure;
 use crate::results::session::Ended;
 use crate::term::{Term, Text, Tone};
+use nbench_templates::lines::Line;
 
 /// What is said while another process builds in the same target directory.
 const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
@@ -172,13 +172,13 @@ pub fn invocation() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::{Comparison, Summary};
     use crate::term::kept::Kept;
+    use nbench_templates::lines::{Comparison, Summary, Verdict};
 
     #[test]
     fn targets_of_other_packages_are_taken_by_the_flag_that_is_named() {
         let skipped = |package: &str, reason: &str| {
-            Line::Skipped(crate::lines::Skipped {
+            Line::Skipped(nbench_templates::lines::Skipped {
                 package: package.to_owned(),
                 target: "words".to_owned(),
                 reason: reason.to_owned(),
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_gravest_exit_wins() {
         let slower =
-            Comparison { verdict: "slower".into(), change: Some(0.2), ..Comparison::default() };
+            Comparison { verdict: Verdict::Slower, change: Some(0.2), ..Comparison::default() };
         let mut ended = Ended {
             summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
             comparisons: vec![slower],

@@ -12,7 +12,6 @@ pub mod foreign;
 #[cfg(feature = "post")]
 mod forge;
 mod interrupt;
-mod lines;
 mod measure;
 mod private;
 mod process;
@@ -29,8 +28,8 @@ use clap::Parser;
 
 use crate::cli::args::{Cli, Command, without_cargo_word};
 use crate::failure::Failure;
-use crate::lines::{ErrorLine, Line};
 use crate::term::Term;
+use nbench_templates::lines::{ErrorLine, Line};
 
 pub use crate::failure::Exit;
 

@@ -14,3 +14,4 @@ pub(crate) mod plans;
 pub(crate) mod sides;
 pub(crate) mod suite;
 pub(crate) mod walk;
+pub(crate) mod words;

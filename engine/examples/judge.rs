@@ -64,8 +64,8 @@ fn judge(name: &str, text: &str) -> Result<String, String> {
     let percent =
         |x: Option<f64>| x.map_or("unavailable".to_owned(), |x| format!("{:+.2} %", 100.0 * x));
     Ok(format!(
-        "{name}: {} {} [{} .. {}] after {} launches, {} pairs",
-        judged.verdict.word(),
+        "{name}: {:?} {} [{} .. {}] after {} launches, {} pairs",
+        judged.verdict,
         percent(judged.change),
         percent(judged.interval.map(|i| i.low)),
         percent(judged.interval.map(|i| i.high)),

@@ -348,23 +348,6 @@ pub enum Implausible {
     TooShort,
 }
 
-impl Implausible {
-    /// What is said of it.
-    pub fn note(self) -> &'static str {
-        match self {
-            Implausible::Nothing => {
-                "it reports no time at all, however many iterations it is asked for: its times and changes mean nothing"
-            }
-            Implausible::Constant => {
-                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): the time is that of one call, whatever it does"
-            }
-            Implausible::TooShort => {
-                "it reports less time for an operation than a processor takes for anything (does `iter_custom` return the time of all iterations?): a time per operation means nothing"
-            }
-        }
-    }
-}
-
 /// The shortest time of an operation that anybody may claim (nanoseconds): a tenth of a cycle.
 const SHORTEST: f64 = 0.02;
 

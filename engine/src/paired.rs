@@ -25,21 +25,6 @@ pub enum Verdict {
     Equivalent,
     /// None of these could be shown.
     Inconclusive,
-    /// Both sides are the same code, so nothing was measured.
-    Identical,
-}
-
-impl Verdict {
-    /// The stable word used in machine output and in the store.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Equivalent => "equivalent",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Identical => "identical",
-        }
-    }
 }
 
 /// The judgement of one contender against the reference. Changes are `contender / reference - 1`:

@@ -20,20 +20,6 @@ pub enum StopReason {
     Interrupted,
 }
 
-impl StopReason {
-    /// The stable word used in machine output and in the store.
-    pub fn word(self) -> &'static str {
-        match self {
-            StopReason::Decided => "decided",
-            StopReason::LastLook => "last-look",
-            StopReason::PrecisionReached => "precision-reached",
-            StopReason::MaxLaunches => "max-launches",
-            StopReason::Budget => "budget",
-            StopReason::Interrupted => "interrupted",
-        }
-    }
-}
-
 /// Whether more launches are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {

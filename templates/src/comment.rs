@@ -8,6 +8,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Error};
 use serde::Serialize;
 
+use crate::lines::{Comparison, FailureLine, Rev, Summary, Unmatched, Verdict, short};
 use crate::markdown::{clip, escape_markdown};
 use crate::number::{change, duration, percent, percent_interval};
 
@@ -26,18 +27,20 @@ const NOTES: usize = 1_000;
 pub struct CommentView {
     /// Tells the comment of one job from that of another on the same pull request.
     pub marker_id: String,
-    /// What the change is relative to.
-    pub reference: CommentSide,
-    /// What is judged.
-    pub contender: CommentSide,
+    /// What the changes are relative to.
+    pub reference: Rev,
+    /// What is judged; the last of several.
+    pub contender: Rev,
+    /// Whether there are several contenders, so that each row names its own.
+    pub several: bool,
     /// Why there is no more than this, when the comparison did not get to its end.
     pub failed: Option<String>,
-    /// How many benchmarks got which verdict.
-    pub counts: Counts,
+    /// How many benchmarks got which verdict, failed or were not measured.
+    pub counts: Summary,
     /// One row per compared benchmark, in any order.
-    pub rows: Vec<CommentRow>,
-    /// Benchmarks or targets that failed.
-    pub failures: Vec<CommentFailure>,
+    pub rows: Vec<Comparison>,
+    /// Benchmarks or targets that failed or cannot be measured.
+    pub failures: Vec<FailureLine>,
     /// Benchmarks that exist on one side only.
     pub unmatched: Vec<Unmatched>,
     /// One line about the machine.
@@ -48,91 +51,6 @@ pub struct CommentView {
     pub together: Vec<String>,
     /// The command that repeats the comparison.
     pub command: String,
-}
-
-/// One of the two revisions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CommentSide {
-    /// What the user called it.
-    pub label: String,
-    /// Abbreviated hash of its commit.
-    pub short: String,
-    /// Whether uncommitted changes were part of it.
-    pub dirty: bool,
-}
-
-/// How many benchmarks got which verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// The contender takes longer.
-    pub slower: usize,
-    /// The contender takes less time.
-    pub faster: usize,
-    /// The same within the threshold.
-    pub equivalent: usize,
-    /// Not decided.
-    pub inconclusive: usize,
-    /// The same executable, so nothing was measured.
-    pub identical: usize,
-    /// Failed on at least one side.
-    pub failed: usize,
-    /// On one side only, or skipped.
-    pub not_measured: usize,
-}
-
-/// One compared benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CommentRow {
-    /// Cargo package.
-    pub package: String,
-    /// Bench target within the package.
-    pub target: String,
-    /// Name within the target.
-    pub name: String,
-    /// The verdict's word: `slower`, `faster`, `equivalent`, `inconclusive` or `identical`.
-    pub verdict: String,
-    /// `contender / reference - 1`; `None` when nothing was measured.
-    pub change: Option<f64>,
-    /// Lower bound of the change, a fraction.
-    pub low: Option<f64>,
-    /// Upper bound of the change, a fraction.
-    pub high: Option<f64>,
-    /// Nanoseconds per operation of the reference.
-    pub reference_ns: Option<f64>,
-    /// Nanoseconds per operation of the contender.
-    pub contender_ns: Option<f64>,
-    /// Smallest change that could have been called, a fraction.
-    pub smallest: Option<f64>,
-    /// A remark, such as that the change may be due to code layout.
-    pub note: Option<String>,
-}
-
-/// A benchmark or target that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CommentFailure {
-    /// Cargo package.
-    pub package: String,
-    /// Bench target within the package.
-    pub target: String,
-    /// Name within the target; `None` when the whole target failed.
-    pub name: Option<String>,
-    /// `reference` or `contender`; `None` when both or unknown.
-    pub side: Option<String>,
-    /// What happened.
-    pub error: String,
-}
-
-/// A benchmark that exists on one side only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unmatched {
-    /// Cargo package.
-    pub package: String,
-    /// Bench target within the package.
-    pub target: String,
-    /// Name within the target.
-    pub name: String,
-    /// The side that has it: `reference` or `contender`.
-    pub side: String,
 }
 
 /// What the template sees.
@@ -179,24 +97,20 @@ pub fn comment(view: &CommentView) -> Result<String, Error> {
         places.dedup();
         places.len() > 1
     };
-    let mut rows: Vec<&CommentRow> = view.rows.iter().collect();
+    let mut rows: Vec<&Comparison> = view.rows.iter().collect();
     rows.sort_by(|left, right| by_weight(left, right));
-    let table =
-        |wanted: &dyn Fn(&str) -> bool, line: &dyn Fn(&CommentRow, bool) -> String| Section {
-            rows: rows
-                .iter()
-                .filter(|row| wanted(&row.verdict))
-                .map(|row| line(row, with_target))
-                .collect(),
-            hidden: 0,
-        };
-    let mut changed = table(&|verdict| matches!(verdict, "slower" | "faster"), &changed_line);
-    let mut unchanged =
-        table(&|verdict| matches!(verdict, "equivalent" | "identical"), &unchanged_line);
-    let mut undecided = table(
-        &|verdict| !matches!(verdict, "slower" | "faster" | "equivalent" | "identical"),
-        &undecided_line,
-    );
+    let style = RowStyle { several: view.several, with_target };
+    let table = |wanted: &[Verdict], line: &dyn Fn(&Comparison, RowStyle) -> String| Section {
+        rows: rows
+            .iter()
+            .filter(|row| wanted.contains(&row.verdict))
+            .map(|row| line(row, style))
+            .collect(),
+        hidden: 0,
+    };
+    let mut changed = table(&[Verdict::Slower, Verdict::Faster], &changed_line);
+    let mut unchanged = table(&[Verdict::Equivalent, Verdict::Identical], &unchanged_line);
+    let mut undecided = table(&[Verdict::Inconclusive], &undecided_line);
     let mut failures =
         Section { rows: view.failures.iter().map(failure_line).collect(), hidden: 0 };
     let mut unmatched =
@@ -211,6 +125,13 @@ pub fn comment(view: &CommentView) -> Result<String, Error> {
         room -= section.fit(room);
     }
     render(view, [&changed, &undecided, &unchanged, &failures, &unmatched])
+}
+
+/// What a row names beside its benchmark.
+#[derive(Debug, Clone, Copy)]
+struct RowStyle {
+    several: bool,
+    with_target: bool,
 }
 
 impl Section {
@@ -242,6 +163,7 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_filter("name", |text: &str| escape_markdown(&clip(text, NAME_LIMIT)));
     environment.add_filter("line", |text: &str| escape_markdown(&clip(text, LINE_LIMIT)));
+    environment.add_filter("short", |commit: &str| short(commit).to_owned());
     environment.add_template("comment.md", include_str!("comment.md"))?;
     environment.get_template("comment.md")?.render(Serde(Page {
         marker: marker(&view.marker_id),
@@ -256,7 +178,7 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
 }
 
 /// The counts in words, worst first: `**1 slower**, 2 faster, 14 unchanged`.
-fn headline(failed: bool, counts: &Counts) -> String {
+fn headline(failed: bool, counts: &Summary) -> String {
     if failed {
         return "**the comparison failed**".to_owned();
     }
@@ -267,7 +189,7 @@ fn headline(failed: bool, counts: &Counts) -> String {
         (counts.equivalent, "unchanged", false),
         (counts.identical, "identical", false),
         (counts.inconclusive, "inconclusive", false),
-        (counts.not_measured, "not measured", false),
+        (counts.unmatched + counts.not_measurable, "not measured", false),
     ];
     let words: Vec<String> = parts
         .into_iter()
@@ -282,26 +204,29 @@ fn headline(failed: bool, counts: &Counts) -> String {
 }
 
 /// Slower before faster before the rest, each by size, largest first; names decide between equals.
-fn by_weight(left: &CommentRow, right: &CommentRow) -> Ordering {
-    let class = |row: &CommentRow| match row.verdict.as_str() {
-        "slower" => 0,
-        "faster" => 1,
-        _ => 2,
+fn by_weight(left: &Comparison, right: &Comparison) -> Ordering {
+    let class = |row: &Comparison| match row.verdict {
+        Verdict::Slower => 0,
+        Verdict::Faster => 1,
+        Verdict::Equivalent | Verdict::Inconclusive | Verdict::Identical => 2,
     };
     // Ratios, not differences: half the time is as large a change as twice the time.
-    let size = |row: &CommentRow| row.change.map_or(-1.0, |change| (1.0 + change).ln().abs());
-    let name = |row: &CommentRow| (row.package.clone(), row.target.clone(), row.name.clone());
+    let size = |row: &Comparison| row.change.map_or(-1.0, |change| (1.0 + change).ln().abs());
+    let name = |row: &Comparison| {
+        let Comparison { package, target, benchmark, .. } = row;
+        (package.clone(), target.clone(), benchmark.clone(), row.contender.rev.clone())
+    };
     class(left)
         .cmp(&class(right))
         .then_with(|| size(right).total_cmp(&size(left)))
         .then_with(|| name(left).cmp(&name(right)))
 }
 
-fn changed_line(row: &CommentRow, with_target: bool) -> String {
-    let sign = if row.verdict == "slower" { "▲" } else { "▼" };
+fn changed_line(row: &Comparison, style: RowStyle) -> String {
+    let sign = if row.verdict == Verdict::Slower { "▲" } else { "▼" };
     format!(
         "| {} | {sign} **{}** | {} | {} | {} | {} |",
-        benchmark(row, with_target),
+        benchmark(row, style),
         row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         cost(row.reference_ns),
@@ -310,10 +235,10 @@ fn changed_line(row: &CommentRow, with_target: bool) -> String {
     )
 }
 
-fn undecided_line(row: &CommentRow, with_target: bool) -> String {
+fn undecided_line(row: &Comparison, style: RowStyle) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
-        benchmark(row, with_target),
+        benchmark(row, style),
         row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         row.smallest.map_or_else(
@@ -324,10 +249,10 @@ fn undecided_line(row: &CommentRow, with_target: bool) -> String {
     )
 }
 
-fn unchanged_line(row: &CommentRow, with_target: bool) -> String {
+fn unchanged_line(row: &Comparison, style: RowStyle) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
-        benchmark(row, with_target),
+        benchmark(row, style),
         row.change.map_or_else(|| "-".to_owned(), change),
         interval(row),
         cost(row.contender_ns),
@@ -335,8 +260,9 @@ fn unchanged_line(row: &CommentRow, with_target: bool) -> String {
     )
 }
 
-fn failure_line(failure: &CommentFailure) -> String {
-    let name = failure.name.as_deref().map(|name| format!(" {}", code(name))).unwrap_or_default();
+fn failure_line(failure: &FailureLine) -> String {
+    let name =
+        failure.benchmark.as_deref().map(|name| format!(" {}", code(name))).unwrap_or_default();
     let side =
         failure.side.as_deref().map(|side| format!(" ({})", escaped(side))).unwrap_or_default();
     let place = format!("{} {}", failure.package, failure.target);
@@ -349,20 +275,24 @@ fn failure_line(failure: &CommentFailure) -> String {
 
 fn unmatched_line(unmatched: &Unmatched) -> String {
     let place = format!("{} {}", unmatched.package, unmatched.target);
-    format!("- {} {}: {} only", escaped(&place), code(&unmatched.name), escaped(&unmatched.side))
+    let name = unmatched.benchmark.as_deref().unwrap_or("(whole target)");
+    format!("- {} {}: {} only", escaped(&place), code(name), escaped(&unmatched.side))
 }
 
-fn benchmark(row: &CommentRow, with_target: bool) -> String {
-    let name = code(&row.name);
-    if with_target {
+fn benchmark(row: &Comparison, style: RowStyle) -> String {
+    let name = match style.several {
+        true => code(&format!("{} ({})", row.benchmark, row.contender.rev)),
+        false => code(&row.benchmark),
+    };
+    if style.with_target {
         format!("{name}<br><sub>{} {}</sub>", escaped(&row.package), escaped(&row.target))
     } else {
         name
     }
 }
 
-fn interval(row: &CommentRow) -> String {
-    match row.low.zip(row.high) {
+fn interval(row: &Comparison) -> String {
+    match row.interval() {
         Some((low, high)) => percent_interval(low, high),
         None => "-".to_owned(),
     }
@@ -372,10 +302,11 @@ fn cost(nanoseconds: Option<f64>) -> String {
     nanoseconds.map_or_else(|| "-".to_owned(), duration)
 }
 
-fn verdict(row: &CommentRow) -> String {
-    match &row.note {
-        Some(note) => format!("{} ({})", escaped(&row.verdict), escaped(note)),
-        None => escaped(&row.verdict),
+fn verdict(row: &Comparison) -> String {
+    let notes: Vec<String> = row.notes.iter().map(ToString::to_string).collect();
+    match notes.is_empty() {
+        true => row.verdict.to_string(),
+        false => format!("{} ({})", row.verdict, escaped(&notes.join("; "))),
     }
 }
 

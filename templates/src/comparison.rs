@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::html;
 use crate::intervals::{Entry, Intervals, Mark, intervals};
+use crate::lines::{Comparison, OwnChangeLine, Verdict};
 use crate::number::{self, duration, percent, percent_interval};
 use crate::pairs::{self, Column, Frame, Histogram, Launch, Pairs};
 
@@ -34,46 +35,14 @@ pub struct ComparisonView {
 }
 
 /// One benchmark and one contender.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ComparedView {
-    /// Cargo package.
-    pub package: String,
-    /// Bench target within the package.
-    pub target: String,
-    /// Name within the target.
-    pub name: String,
-    /// What the change is relative to.
-    pub reference: String,
-    /// What was judged.
-    pub contender: String,
-    /// The verdict's word.
-    pub verdict: String,
-    /// `contender / reference - 1`; `None` when nothing was measured.
-    pub change: Option<f64>,
-    /// Bounds of the change.
-    pub interval: Option<(f64, f64)>,
-    /// Confidence of the procedure (fraction).
-    pub confidence: Option<f64>,
-    /// Practical threshold (fraction).
-    pub threshold: f64,
-    /// Nanoseconds per operation, reference first.
-    pub times: Option<(f64, f64)>,
+    /// What was found.
+    pub line: Comparison,
     /// Launches in the order in which they ran; empty when nothing was measured.
     pub launches: Vec<LaunchView>,
-    /// The change of other axes than wall time.
+    /// The change of other axes than wall time, beside what the benchmark counts itself.
     pub axes: Vec<AxisView>,
-    /// What describes the pairs beyond the verdict.
-    pub diagnostics: Diagnostics,
-    /// The smallest change this run could have called (fraction).
-    pub smallest: Option<f64>,
-    /// What is known of link layouts, in one word.
-    pub layout: String,
-    /// Why no more launches were taken, in one word.
-    pub stop: String,
-    /// p-value adjusted for all comparisons of the run.
-    pub p_adjusted: Option<f64>,
-    /// Doubts and advice.
-    pub notes: Vec<String>,
 }
 
 /// The pairs of one launch.
@@ -92,25 +61,6 @@ pub struct AxisView {
     pub name: String,
     /// The change and its interval (fractions), or why there is none.
     pub change: Result<(f64, Option<(f64, f64)>), String>,
-}
-
-/// Description of the pairs of one comparison; what is `None` could not be computed.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Diagnostics {
-    /// What running first instead of second does to the ratio (fraction).
-    pub order_effect: Option<f64>,
-    /// Correlation of neighbouring log-ratios.
-    pub lag1: Option<f64>,
-    /// Pairs in which the contender took less time.
-    pub contender_wins: usize,
-    /// Pairs in which the reference took less time.
-    pub reference_wins: usize,
-    /// Pairs of equal time.
-    pub ties: usize,
-    /// Standard deviation of launch estimates (log-ratio).
-    pub between_launches: Option<f64>,
-    /// Median standard deviation of log-ratios inside a launch.
-    pub within_launch: Option<f64>,
 }
 
 /// What the template sees.
@@ -132,7 +82,7 @@ struct Page<'a> {
 #[derive(Debug, Serialize)]
 struct Count {
     count: usize,
-    word: &'static str,
+    word: Verdict,
     class: &'static str,
     sign: &'static str,
 }
@@ -143,11 +93,11 @@ struct Card<'a> {
     package: &'a str,
     target: &'a str,
     name: &'a str,
-    reference: &'a str,
-    contender: &'a str,
+    reference: String,
+    contender: String,
     /// Whether the overview must tell contenders apart.
     several: bool,
-    verdict: &'a str,
+    verdict: Verdict,
     class: &'static str,
     sign: &'static str,
     change: Option<String>,
@@ -158,9 +108,9 @@ struct Card<'a> {
     pairs: Option<Pairs>,
     histogram: Option<Histogram>,
     spots: Vec<Spot>,
-    axes: Vec<Axis<'a>>,
+    axes: Vec<Axis>,
     facts: Vec<(&'static str, String)>,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 /// A launch that tells its numbers under the pointer.
@@ -171,21 +121,12 @@ struct Spot {
 }
 
 #[derive(Debug, Serialize)]
-struct Axis<'a> {
-    name: &'a str,
+struct Axis {
+    name: String,
     change: String,
     interval: String,
     role: &'static str,
 }
-
-/// Verdicts in the order of the summary: word, class, sign, mark.
-const VERDICTS: [(&str, &str, &str, Mark); 5] = [
-    ("slower", "up", "▲", Mark::Up),
-    ("faster", "down", "▼", Mark::Down),
-    ("equivalent", "same", "●", Mark::Same),
-    ("inconclusive", "doubt", "◇", Mark::Doubt),
-    ("identical", "same", "=", Mark::Same),
-];
 
 /// Renders the page: one HTML file that loads nothing and needs no script.
 ///
@@ -194,12 +135,13 @@ const VERDICTS: [(&str, &str, &str, Mark); 5] = [
 pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
     let mut sorted: Vec<&ComparedView> = view.comparisons.iter().collect();
     // The slowest first; what was not measured last.
-    let key = |c: &ComparedView| c.change.filter(|c| c.is_finite()).unwrap_or(f64::NEG_INFINITY);
+    let key =
+        |c: &ComparedView| c.line.change.filter(|c| c.is_finite()).unwrap_or(f64::NEG_INFINITY);
     sorted.sort_by(|a, b| key(b).total_cmp(&key(a)));
     let measured = sorted.iter().filter(|c| !c.launches.is_empty()).count();
     let points = (MOST_POINTS / measured.max(1)).max(FEWEST_POINTS);
     let launches: usize = sorted.iter().map(|c| c.launches.len()).sum();
-    let several = sorted.windows(2).any(|pair| pair[0].contender != pair[1].contender);
+    let several = sorted.windows(2).any(|pair| pair[0].line.contender != pair[1].line.contender);
     let cards: Vec<Card<'_>> = sorted
         .iter()
         .enumerate()
@@ -209,11 +151,9 @@ pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
             ..card(compared, points, launches <= MOST_TOOLTIPS)
         })
         .collect();
-    let counts = VERDICTS.map(|(word, class, sign, _)| Count {
-        count: sorted.iter().filter(|c| c.verdict == word).count(),
-        word,
-        class,
-        sign,
+    let counts = Verdict::ALL.map(|word| {
+        let (class, sign, _) = look(word);
+        Count { count: sorted.iter().filter(|c| c.line.verdict == word).count(), word, class, sign }
     });
     let page = Page {
         title: &view.title,
@@ -229,23 +169,30 @@ pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
     html::render("comparison.html", include_str!("comparison.html"), page)
 }
 
-/// Class, sign and mark of a verdict; a word that is not known stands for no call.
-fn look(verdict: &str) -> (&'static str, &'static str, Mark) {
-    let known = VERDICTS.iter().find(|(word, ..)| *word == verdict);
-    known.map_or(("doubt", "◇", Mark::Doubt), |(_, class, sign, mark)| (class, sign, *mark))
+/// Class, sign and mark of a verdict.
+fn look(verdict: Verdict) -> (&'static str, &'static str, Mark) {
+    match verdict {
+        Verdict::Slower => ("up", "▲", Mark::Up),
+        Verdict::Faster => ("down", "▼", Mark::Down),
+        Verdict::Equivalent => ("same", "●", Mark::Same),
+        Verdict::Inconclusive => ("doubt", "◇", Mark::Doubt),
+        Verdict::Identical => ("same", "=", Mark::Same),
+    }
 }
 
 fn entry(compared: &ComparedView) -> Entry {
+    let line = &compared.line;
     Entry {
-        change: compared.change,
-        interval: compared.interval,
-        threshold: compared.threshold,
-        mark: look(&compared.verdict).2,
+        change: line.change,
+        interval: line.interval(),
+        threshold: line.threshold,
+        mark: look(line.verdict).2,
     }
 }
 
 fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
-    let (class, sign, _) = look(&compared.verdict);
+    let line = &compared.line;
+    let (class, sign, _) = look(line.verdict);
     let launches: Vec<Launch<'_>> = compared
         .launches
         .iter()
@@ -256,9 +203,9 @@ fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
         .collect();
     let log = |change: f64| change.ln_1p();
     let frame = Frame {
-        threshold: (log(-compared.threshold), log(compared.threshold)),
-        estimate: compared.change.map(log),
-        interval: compared.interval.map(|(low, high)| (log(low), log(high))),
+        threshold: (log(-line.threshold), log(line.threshold)),
+        estimate: line.change.map(log),
+        interval: line.interval().map(|(low, high)| (log(low), log(high))),
     };
     let (pairs, histogram) = pairs::draw(&launches, frame, points).unzip();
     let columns = pairs.iter().filter(|_| tooltips).flat_map(|pairs: &Pairs| &pairs.columns);
@@ -277,26 +224,26 @@ fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
         .collect();
     Card {
         anchor: String::new(),
-        package: &compared.package,
-        target: &compared.target,
-        name: &compared.name,
-        reference: &compared.reference,
-        contender: &compared.contender,
+        package: &line.package,
+        target: &line.target,
+        name: &line.benchmark,
+        reference: line.reference.label(),
+        contender: line.contender.label(),
         several: false,
-        verdict: &compared.verdict,
+        verdict: line.verdict,
         class,
         sign,
-        change: compared.change.map(number::change),
-        interval: compared.interval.map(|(low, high)| percent_interval(low, high)),
-        confidence: compared.confidence.map(|c| format!("{:.4}", 100.0 * c)).map(trim_zeros),
-        threshold: percent(compared.threshold).trim_start_matches('+').to_owned(),
-        times: compared.times.map(|(one, other)| (duration(one), duration(other))),
+        change: line.change.map(number::change),
+        interval: line.interval().map(|(low, high)| percent_interval(low, high)),
+        confidence: line.confidence.map(|c| format!("{:.4}", 100.0 * c)).map(trim_zeros),
+        threshold: percent(line.threshold).trim_start_matches('+').to_owned(),
+        times: line.times().map(|(one, other)| (duration(one), duration(other))),
         pairs,
         histogram,
         spots,
         axes: axes(compared),
         facts: facts(compared),
-        notes: &compared.notes,
+        notes: line.notes.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -304,32 +251,45 @@ fn trim_zeros(number: String) -> String {
     number.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn axes(compared: &ComparedView) -> Vec<Axis<'_>> {
+fn axes(compared: &ComparedView) -> Vec<Axis> {
     let interval = |interval: Option<(f64, f64)>| match interval {
         Some((low, high)) => percent_interval(low, high),
         None => "no interval".to_owned(),
     };
-    let wall = compared.change.map(|change| Axis {
-        name: "wall time",
+    let line = &compared.line;
+    let wall = line.change.map(|change| Axis {
+        name: "wall time".to_owned(),
         change: number::change(change),
-        interval: interval(compared.interval),
+        interval: interval(line.interval()),
         role: "verdict",
     });
-    let others = compared.axes.iter().map(|axis| match &axis.change {
+    let others = compared.axes.iter().cloned().chain(line.own.iter().map(own_axis));
+    let others = others.map(|axis| match axis.change {
         Ok((change, bounds)) => Axis {
-            name: &axis.name,
-            change: number::change(*change),
-            interval: interval(*bounds),
+            name: axis.name,
+            change: number::change(change),
+            interval: interval(bounds),
             role: "diagnostic",
         },
         Err(reason) => Axis {
-            name: &axis.name,
+            name: axis.name,
             change: "unavailable".to_owned(),
-            interval: reason.clone(),
+            interval: reason,
             role: "diagnostic",
         },
     });
     wall.into_iter().chain(others).collect()
+}
+
+/// Axis of a quantity that the benchmark counts itself.
+fn own_axis(own: &OwnChangeLine) -> AxisView {
+    AxisView {
+        name: format!("{} ({})", own.name, own.unit),
+        change: match own.change {
+            Some(change) => Ok((change, own.low.zip(own.high))),
+            None => Err(own.told_without_ratio()),
+        },
+    }
 }
 
 /// What a reader may ask beyond the verdict; a number that is missing says why.
@@ -337,14 +297,14 @@ fn facts(compared: &ComparedView) -> Vec<(&'static str, String)> {
     if compared.launches.is_empty() {
         return Vec::new();
     }
-    let d = &compared.diagnostics;
+    let d = &compared.line;
     let or = |value: Option<String>, reason: &str| {
         value.unwrap_or_else(|| format!("unavailable: {reason}"))
     };
     let plain = |fraction: f64| percent(fraction).trim_start_matches('+').to_owned();
     let pairs: usize = compared.launches.iter().map(|launch| launch.log_ratios.len()).sum();
     let mut facts = vec![
-        ("Launches", format!("{}, stopped: {}", compared.launches.len(), compared.stop)),
+        ("Launches", format!("{}, stopped: {}", compared.launches.len(), d.stop)),
         ("Pairs", pairs.to_string()),
         (
             "Wins",
@@ -357,11 +317,9 @@ fn facts(compared: &ComparedView) -> Vec<(&'static str, String)> {
         ("Spread within a launch", or(d.within_launch.map(plain), "fewer than two pairs a launch")),
         ("Order effect", or(d.order_effect.map(percent), "one of the sides never led")),
         ("Lag-1 correlation", or(d.lag1.map(|r| format!("{r:.2}")), "too few pairs a launch")),
-        ("Link layout", compared.layout.clone()),
+        ("Link layout", d.layout.to_string()),
     ];
-    facts.extend(
-        compared.smallest.map(|smallest| ("Smallest change it could call", plain(smallest))),
-    );
-    facts.extend(compared.p_adjusted.map(|p| ("Adjusted p", format!("{p:.3}"))));
+    facts.extend(d.smallest.map(|smallest| ("Smallest change it could call", plain(smallest))));
+    facts.extend(d.p_adjusted.map(|p| ("Adjusted p", format!("{p:.3}"))));
     facts
 }

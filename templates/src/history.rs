@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::chart::{self, Bar, Chart, Dot, Spark};
 use crate::html;
+use crate::lines::{Comparison, Verdict};
 use crate::number::{self, percent, percent_interval, quantity, quantity_interval};
 
 /// All that the page shows.
@@ -98,18 +99,8 @@ pub struct PointView {
 /// One paired result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedView {
-    /// What the change is relative to.
-    pub reference: String,
-    /// What was judged.
-    pub contender: String,
-    /// `contender / reference - 1`; `None` when nothing was measured.
-    pub change: Option<f64>,
-    /// Lower bound of the change.
-    pub low: Option<f64>,
-    /// Upper bound of the change.
-    pub high: Option<f64>,
-    /// The verdict's word.
-    pub verdict: String,
+    /// What was found.
+    pub line: Comparison,
     /// When it was measured, as text.
     pub when: String,
 }
@@ -177,7 +168,10 @@ struct PointRow<'a> {
 
 #[derive(Debug, Serialize)]
 struct Paired<'a> {
-    view: &'a PairedView,
+    reference: String,
+    contender: String,
+    verdict: Verdict,
+    when: &'a str,
     change: Option<String>,
     interval: Option<String>,
     class: &'static str,
@@ -239,7 +233,7 @@ fn overview(index: usize, series: &SeriesView) -> impl Iterator<Item = Overview<
 
 fn benchmark(index: usize, series: &SeriesView) -> Benchmark<'_> {
     let drawn =
-        series.paired.iter().flat_map(|paired| [paired.change, paired.low, paired.high]).flatten();
+        series.paired.iter().flat_map(|p| [p.line.change, p.line.low, p.line.high]).flatten();
     let reach = chart::bar_reach(drawn);
     Benchmark {
         anchor: anchor(index),
@@ -328,16 +322,19 @@ fn change(points: &[PointView], index: usize) -> Change {
 }
 
 fn paired_row(paired: &PairedView, reach: f64) -> Paired<'_> {
-    let interval = paired.low.zip(paired.high);
+    let line = &paired.line;
     Paired {
-        view: paired,
-        change: paired.change.map(number::change),
-        interval: interval.map(|(low, high)| percent_interval(low, high)),
-        class: match paired.verdict.as_str() {
-            "slower" => "up",
-            "faster" => "down",
-            _ => "same",
+        reference: line.reference.label(),
+        contender: line.contender.label(),
+        verdict: line.verdict,
+        when: &paired.when,
+        change: line.change.map(number::change),
+        interval: line.interval().map(|(low, high)| percent_interval(low, high)),
+        class: match line.verdict {
+            Verdict::Slower => "up",
+            Verdict::Faster => "down",
+            Verdict::Equivalent | Verdict::Inconclusive | Verdict::Identical => "same",
         },
-        bar: paired.change.and_then(|change| chart::bar(change, interval, reach)),
+        bar: line.change.and_then(|change| chart::bar(change, line.interval(), reach)),
     }
 }

@@ -1,5 +1,5 @@
-//! The pages and the pull-request comment of `cargo nbench`: plain views in, text out.
-//! It must not know where a view comes from: no store, no engine, no files, no clock.
+//! What `cargo nbench` shows: the lines of a result, and pages and the pull-request comment made of them.
+//! It must not know where results come from: no store, no engine, no files, no clock.
 
 mod chart;
 mod comment;
@@ -7,17 +7,13 @@ mod comparison;
 mod history;
 mod html;
 mod intervals;
+pub mod lines;
 mod markdown;
 pub mod number;
 mod pairs;
 
-pub use comment::{
-    COMMENT_LIMIT, CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched,
-    comment, marker,
-};
-pub use comparison::{
-    AxisView, ComparedView, ComparisonView, Diagnostics, LaunchView, comparison_page,
-};
+pub use comment::{COMMENT_LIMIT, CommentView, comment, marker};
+pub use comparison::{AxisView, ComparedView, ComparisonView, LaunchView, comparison_page};
 pub use history::{
     HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView, history_page,
 };

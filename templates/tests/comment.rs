@@ -1,24 +1,25 @@
 //! Snapshots of the comment, and what must hold for every comment: its length, its closed elements, its harmlessness.
 
+use nbench_templates::lines::{Comparison, FailureLine, Rev, Summary, Unmatched, Verdict};
 use nbench_templates::*;
 
-fn side(label: &str, dirty: bool) -> CommentSide {
-    CommentSide { label: label.into(), short: "abc1234".into(), dirty }
+fn side(label: &str, dirty: bool) -> Rev {
+    Rev { rev: label.into(), commit: "abc1234".into(), dirty }
 }
 
-fn row(name: &str, verdict: &str, change: f64) -> CommentRow {
-    CommentRow {
+fn row(name: &str, verdict: Verdict, change: f64) -> Comparison {
+    Comparison {
         package: "parser".into(),
         target: "benches".into(),
-        name: name.into(),
-        verdict: verdict.into(),
+        benchmark: name.into(),
+        verdict,
         change: Some(change),
         low: Some(change - 0.004),
         high: Some(change + 0.004),
         reference_ns: Some(12_400.0),
         contender_ns: Some(12_400.0 * (1.0 + change)),
         smallest: Some(0.012),
-        note: None,
+        ..Comparison::default()
     }
 }
 
@@ -28,43 +29,49 @@ fn view() -> CommentView {
         reference: side("main", false),
         contender: side("@tree", true),
         failed: None,
-        counts: Counts {
+        several: false,
+        counts: Summary {
             slower: 2,
             faster: 1,
             equivalent: 2,
             inconclusive: 1,
             identical: 1,
             failed: 1,
-            not_measured: 1,
+            unmatched: 1,
+            ..Summary::default()
         },
         rows: vec![
-            row("tiny", "equivalent", 0.001),
-            row("decode/1k", "slower", 0.021),
-            row("encode", "faster", -0.34),
-            CommentRow { note: Some("may be layout".into()), ..row("sort", "slower", 0.12) },
-            row("noisy", "inconclusive", 0.008),
-            CommentRow {
+            row("tiny", Verdict::Equivalent, 0.001),
+            row("decode/1k", Verdict::Slower, 0.021),
+            row("encode", Verdict::Faster, -0.34),
+            Comparison {
+                notes: vec!["may be layout".into()],
+                ..row("sort", Verdict::Slower, 0.12)
+            },
+            row("noisy", Verdict::Inconclusive, 0.008),
+            Comparison {
                 change: None,
                 low: None,
                 high: None,
                 reference_ns: None,
                 contender_ns: None,
                 smallest: None,
-                ..row("same", "identical", 0.0)
+                ..row("same", Verdict::Identical, 0.0)
             },
-            row("steady", "equivalent", -0.002),
+            row("steady", Verdict::Equivalent, -0.002),
         ],
-        failures: vec![CommentFailure {
+        failures: vec![FailureLine {
             package: "parser".into(),
             target: "benches".into(),
-            name: Some("panics".into()),
+            benchmark: Some("panics".into()),
             side: Some("contender".into()),
             error: "panicked: index | out of `bounds`".into(),
+            stderr_tail: String::new(),
         }],
         unmatched: vec![Unmatched {
             package: "parser".into(),
             target: "benches".into(),
-            name: "new".into(),
+            benchmark: Some("new".into()),
             side: "contender".into(),
         }],
         host: "8 x Example CPU, Linux 6.1".into(),
@@ -78,7 +85,7 @@ fn view() -> CommentView {
 
 fn quiet() -> CommentView {
     CommentView {
-        counts: Counts::default(),
+        counts: Summary::default(),
         rows: Vec::new(),
         failures: Vec::new(),
         unmatched: Vec::new(),
@@ -141,10 +148,10 @@ fn targets_are_named_when_there_are_several() {
 fn unchanged_rows_go_first_when_the_comment_is_too_long() {
     let mut view = view();
     for index in 0..2_000 {
-        view.rows.push(row(&format!("unchanged {index:04} ünïcødé ☃☃☃"), "equivalent", 0.0));
+        view.rows.push(row(&format!("unchanged {index:04} ünïcødé ☃☃☃"), Verdict::Equivalent, 0.0));
     }
     for index in 0..50 {
-        view.rows.push(row(&format!("undecided {index}"), "inconclusive", 0.0));
+        view.rows.push(row(&format!("undecided {index}"), Verdict::Inconclusive, 0.0));
     }
     let text = comment(&view).unwrap();
     check(&text);
@@ -164,7 +171,7 @@ fn unchanged_rows_go_first_when_the_comment_is_too_long() {
 fn the_largest_changes_stay_when_there_are_too_many() {
     let mut view = quiet();
     view.rows = (0..3_000)
-        .map(|index| row(&format!("row {index}"), "slower", 0.01 + f64::from(index) * 1e-4))
+        .map(|index| row(&format!("row {index}"), Verdict::Slower, 0.01 + f64::from(index) * 1e-4))
         .collect();
     let text = comment(&view).unwrap();
     check(&text);
@@ -185,26 +192,29 @@ fn nothing_in_a_view_can_break_the_comment() {
     for text in
         nasty.map(str::to_owned).into_iter().chain(["@".repeat(200_000), "☃".repeat(100_000)])
     {
-        let side = CommentSide { label: text.clone(), short: text.clone(), dirty: true };
-        let mut row = row(&text, &text, f64::NAN);
-        (row.package, row.target, row.note) = (text.clone(), text.clone(), Some(text.clone()));
-        let slower = CommentRow { verdict: "slower".into(), ..row.clone() };
+        let side = Rev { rev: text.clone(), commit: text.clone(), dirty: true };
+        let mut row = row(&text, Verdict::Inconclusive, f64::NAN);
+        (row.package, row.target) = (text.clone(), text.clone());
+        (row.contender, row.notes) = (side.clone(), vec![text.clone().into()]);
+        let slower = Comparison { verdict: Verdict::Slower, ..row.clone() };
         let equivalent =
-            CommentRow { verdict: "equivalent".into(), target: "other".into(), ..row.clone() };
+            Comparison { verdict: Verdict::Equivalent, target: "other".into(), ..row.clone() };
         let view = CommentView {
             marker_id: text.clone(),
             reference: side.clone(),
             contender: side,
+            several: true,
             failed: None,
-            counts: Counts::default(),
+            counts: Summary::default(),
             rows: [row, slower, equivalent].into_iter().cycle().take(90).collect(),
             failures: vec![
-                CommentFailure {
+                FailureLine {
                     package: text.clone(),
                     target: text.clone(),
-                    name: Some(text.clone()),
+                    benchmark: Some(text.clone()),
                     side: Some(text.clone()),
-                    error: text.clone()
+                    error: text.clone(),
+                    stderr_tail: text.clone()
                 };
                 20
             ],
@@ -212,7 +222,7 @@ fn nothing_in_a_view_can_break_the_comment() {
                 Unmatched {
                     package: text.clone(),
                     target: text.clone(),
-                    name: text.clone(),
+                    benchmark: Some(text.clone()),
                     side: text.clone()
                 };
                 20

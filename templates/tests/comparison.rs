@@ -1,6 +1,7 @@
 //! A snapshot of the page of a comparison, and what must hold for every such page: one file that loads
 //! nothing, escapes every name and stays light.
 
+use nbench_templates::lines::{Comparison, LayoutState, Note, OwnChangeLine, Rev, Stop, Verdict};
 use nbench_templates::*;
 
 /// Pairs that scatter around `centre` in a way that is the same at every run.
@@ -16,58 +17,86 @@ fn launch(number: usize, centre: f64, pairs: usize) -> LaunchView {
     LaunchView { log_ratios, estimate: Some(estimate) }
 }
 
-fn compared(name: &str, verdict: &str, change: f64, launches: usize, pairs: usize) -> ComparedView {
-    ComparedView {
+fn rev(name: &str, dirty: bool) -> Rev {
+    Rev { rev: name.into(), commit: "0123456789abcdef".into(), dirty }
+}
+
+fn compared(
+    name: &str,
+    verdict: Verdict,
+    change: f64,
+    launches: usize,
+    pairs: usize,
+) -> ComparedView {
+    let line = Comparison {
         package: "parser".into(),
         target: "benches".into(),
-        name: name.into(),
-        reference: "main (0123456789)".into(),
-        contender: "@tree (0123456789, dirty)".into(),
-        verdict: verdict.into(),
+        benchmark: name.into(),
+        reference: rev("main", false),
+        contender: rev("@tree", true),
+        verdict,
         change: Some(change),
-        interval: Some((change - 0.004, change + 0.004)),
+        low: Some(change - 0.004),
+        high: Some(change + 0.004),
         confidence: Some(0.95),
         threshold: 0.01,
-        times: Some((12_400.0, 12_400.0 * (1.0 + change))),
+        reference_ns: Some(12_400.0),
+        contender_ns: Some(12_400.0 * (1.0 + change)),
+        order_effect: Some(0.0012),
+        lag1: Some(0.05),
+        contender_wins: 30,
+        reference_wins: 66,
+        ties: 0,
+        between_launches: Some(0.0031),
+        within_launch: Some(0.012),
+        smallest: Some(0.01),
+        layout: LayoutState::Fresh,
+        stop: Stop::Decided,
+        p_adjusted: Some(0.0123),
+        notes: vec!["uses threads, so workers were not pinned to one CPU".into()],
+        ..Comparison::default()
+    };
+    ComparedView {
+        line,
         launches: (0..launches).map(|index| launch(index, change.ln_1p(), pairs)).collect(),
         axes: vec![AxisView {
             name: "process CPU time".into(),
             change: Ok((change + 0.001, Some((change - 0.001, change + 0.003)))),
         }],
-        diagnostics: Diagnostics {
-            order_effect: Some(0.0012),
-            lag1: Some(0.05),
-            contender_wins: 30,
-            reference_wins: 66,
-            ties: 0,
-            between_launches: Some(0.0031),
-            within_launch: Some(0.012),
-        },
-        smallest: Some(0.01),
-        layout: "fresh".into(),
-        stop: "decided".into(),
-        p_adjusted: Some(0.0123),
-        notes: vec!["uses threads, so workers were not pinned to one CPU".into()],
     }
 }
 
 /// A comparison of which nothing was measured.
 fn unmeasured(name: &str) -> ComparedView {
-    ComparedView {
-        change: None,
-        interval: None,
-        confidence: None,
-        times: None,
-        launches: Vec::new(),
-        axes: Vec::new(),
-        diagnostics: Diagnostics::default(),
-        smallest: None,
-        layout: "off".into(),
-        stop: "identical".into(),
-        p_adjusted: None,
-        notes: Vec::new(),
-        ..compared(name, "identical", 0.0, 0, 0)
-    }
+    let measured = compared(name, Verdict::Identical, 0.0, 0, 0).line;
+    let line = Comparison {
+        package: measured.package,
+        target: measured.target,
+        benchmark: measured.benchmark,
+        reference: measured.reference,
+        contender: measured.contender,
+        verdict: Verdict::Identical,
+        threshold: measured.threshold,
+        stop: Stop::Identical,
+        ..Comparison::default()
+    };
+    ComparedView { line, ..ComparedView::default() }
+}
+
+/// A comparison whose launches were too few for anything but an estimate.
+fn without_interval(compared: ComparedView) -> ComparedView {
+    let line = Comparison {
+        low: None,
+        high: None,
+        order_effect: None,
+        lag1: None,
+        contender_wins: 0,
+        reference_wins: 0,
+        between_launches: None,
+        within_launch: None,
+        ..compared.line
+    };
+    ComparedView { line, ..compared }
 }
 
 fn view() -> ComparisonView {
@@ -82,21 +111,20 @@ fn view() -> ComparisonView {
         together: vec!["geometric mean of 3 benchmarks at @tree: +1.2 %".into()],
         comparisons: vec![
             unmeasured("untouched"),
-            compared("decode", "slower", 0.031, 3, 4),
-            ComparedView { axes: vec![unavailable], ..compared("encode", "faster", -0.05, 2, 4) },
+            compared("decode", Verdict::Slower, 0.031, 3, 4),
             ComparedView {
-                interval: None,
-                diagnostics: Diagnostics::default(),
-                ..compared("once", "inconclusive", 0.004, 2, 1)
+                axes: vec![unavailable],
+                ..compared("encode", Verdict::Faster, -0.05, 2, 4)
             },
-            compared("skip", "equivalent", 0.001, 2, 4),
+            without_interval(compared("once", Verdict::Inconclusive, 0.004, 2, 1)),
+            compared("skip", Verdict::Equivalent, 0.001, 2, 4),
         ],
         missing: vec!["parser/benches  gone: only at main".into()],
     }
 }
 
 fn many(count: usize, launches: usize, pairs: usize) -> ComparisonView {
-    let verdicts = ["slower", "faster", "equivalent", "inconclusive"];
+    let verdicts = [Verdict::Slower, Verdict::Faster, Verdict::Equivalent, Verdict::Inconclusive];
     let comparisons = (0..count)
         .map(|index| {
             let change = 0.001 * (index as f64 * 37.0 % 61.0 - 30.0);
@@ -157,13 +185,16 @@ fn names_cannot_leave_their_place() {
     (view.title, view.generated_at) = (text(), text());
     (view.about, view.together, view.missing) = (vec![text()], vec![text()], vec![text()]);
     for compared in &mut view.comparisons {
-        (compared.package, compared.target, compared.name) = (text(), text(), text());
-        (compared.reference, compared.contender) = (text(), text());
-        (compared.layout, compared.stop, compared.notes) = (text(), text(), vec![text()]);
+        let line = &mut compared.line;
+        (line.package, line.target, line.benchmark) = (text(), text(), text());
+        (line.reference.rev, line.contender.rev) = (text(), text());
+        (line.reference.commit, line.contender.commit) = (text(), text());
+        line.notes = vec![text().into(), Note::MayBeLayout(text())];
+        let own = OwnChangeLine { name: text(), unit: text(), ..Default::default() };
+        line.own = vec![OwnChangeLine { unavailable: Some(text()), ..own }];
         compared.axes = vec![AxisView { name: text(), change: Err(text()) }];
     }
-    view.comparisons[1].contender.push('2');
-    view.comparisons[2].verdict = text();
+    view.comparisons[1].line.contender.rev.push('2');
     let page = comparison_page(&view).unwrap();
     for raw in ["</script", "<b ", "onmouseover=\"", "a='y'", "{\"title", "\u{202e}"] {
         assert!(!page.contains(raw), "{raw}");
@@ -179,9 +210,10 @@ fn names_cannot_leave_their_place() {
 fn numbers_that_are_none_reach_no_coordinate() {
     let mut view = view();
     let odd = &mut view.comparisons[1];
-    odd.change = Some(f64::NAN);
-    odd.interval = Some((-1.0, f64::INFINITY));
-    odd.times = Some((f64::NAN, 0.0));
+    let line = &mut odd.line;
+    line.change = Some(f64::NAN);
+    (line.low, line.high) = (Some(-1.0), Some(f64::INFINITY));
+    (line.reference_ns, line.contender_ns) = (Some(f64::NAN), Some(0.0));
     odd.launches[0] = LaunchView {
         log_ratios: vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0],
         estimate: Some(f64::NAN),
@@ -207,10 +239,11 @@ fn no_number_makes_a_page_fail() {
     let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e308, -1e308, 5e-324];
     for one in odd {
         for other in odd {
-            let mut compared = compared("odd", "slower", one, 3, 12);
-            compared.interval = Some((one, other));
-            compared.threshold = other;
-            compared.times = Some((one, other));
+            let mut compared = compared("odd", Verdict::Slower, one, 3, 12);
+            let line = &mut compared.line;
+            (line.low, line.high) = (Some(one), Some(other));
+            line.threshold = other;
+            (line.reference_ns, line.contender_ns) = (Some(one), Some(other));
             compared.axes[0].change = Ok((one, Some((other, one))));
             for launch in &mut compared.launches {
                 launch.estimate = Some(other);

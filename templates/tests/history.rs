@@ -1,5 +1,6 @@
 //! A snapshot of the page, and what must hold for every page: it is one file, loads nothing and escapes every name.
 
+use nbench_templates::lines::{Comparison, Rev, Verdict};
 use nbench_templates::*;
 
 fn point(index: usize, value: f64) -> PointView {
@@ -31,16 +32,21 @@ fn joined(mut points: Vec<PointView>) -> Vec<PointView> {
     points
 }
 
-fn paired(verdict: &str, change: Option<f64>) -> PairedView {
-    PairedView {
-        reference: "main".into(),
-        contender: "@tree".into(),
+fn paired(verdict: Verdict, change: Option<f64>) -> PairedView {
+    let line = Comparison {
+        reference: rev("main"),
+        contender: rev("@tree"),
         change,
         low: change.map(|change| change - 0.004),
         high: change.map(|change| change + 0.004),
-        verdict: verdict.into(),
-        when: "2026-01-03 10:00".into(),
-    }
+        verdict,
+        ..Comparison::default()
+    };
+    PairedView { line, when: "2026-01-03 10:00".into() }
+}
+
+fn rev(name: &str) -> Rev {
+    Rev { rev: name.into(), ..Rev::default() }
 }
 
 fn series(name: &str, hosts: Vec<HostSeries>, paired: Vec<PairedView>) -> SeriesView {
@@ -81,9 +87,9 @@ fn view() -> HistoryView {
                 "decode/1k",
                 vec![on("h1", joined(steps)), on("h2", joined(other))],
                 vec![
-                    paired("slower", Some(0.057)),
-                    paired("equivalent", Some(0.001)),
-                    paired("identical", None),
+                    paired(Verdict::Slower, Some(0.057)),
+                    paired(Verdict::Equivalent, Some(0.001)),
+                    paired(Verdict::Identical, None),
                 ],
             ),
             series(
@@ -151,13 +157,9 @@ fn names_cannot_leave_their_place() {
         (point.author_time, point.toolchain_summary, point.verdict_note) =
             (text(), text(), Some(text()));
     }
-    series.paired[0] = PairedView {
-        reference: text(),
-        contender: text(),
-        verdict: text(),
-        when: text(),
-        ..paired("", Some(0.1))
-    };
+    series.paired[0] = PairedView { when: text(), ..paired(Verdict::Slower, Some(0.1)) };
+    series.paired[0].line.reference = rev(&text());
+    series.paired[0].line.contender = rev(&text());
     let page = history_page(&view).unwrap();
     for raw in ["</script", "<b ", "onmouseover=\"", "a='y'", "{\"title", "\u{202e}"] {
         assert!(!page.contains(raw), "{raw}");

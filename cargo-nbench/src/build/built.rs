@@ -10,8 +10,8 @@ use crate::build::cargo::{
 use crate::build::own_runner::{self, Place};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::lines::{FailureLine, Line, Skipped, TargetLine};
 use crate::term::Term;
+use nbench_templates::lines::{FailureLine, Line, Skipped, TargetLine};
 
 /// Outcome of building the selected bench targets of one tree.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use crate::build::cargo::{
 };
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::lines::{Line, Skipped};
 use crate::term::Term;
+use nbench_templates::lines::{Line, Skipped};
 
 /// How a build of one side is started.
 #[derive(Clone, Copy)]

@@ -15,11 +15,11 @@ use std::rc::Rc;
 use crate::build::cargo::{BuildOptions, Executable};
 use crate::build::identical::{loaded_text, only_inert_paths, same_code_in};
 use crate::failure::Failure;
-use crate::lines::Line;
 use crate::revisions::checkout::Slot;
 use crate::revisions::revision::{Repository, Revision};
 pub use building::build_sides;
 use confounded::Half;
+use nbench_templates::lines::Line;
 use toolchains::Request as Asked;
 use untracked::Trees;
 

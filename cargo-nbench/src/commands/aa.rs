@@ -16,7 +16,6 @@ use crate::cli::settings::{self, build_options, flag_layer};
 use crate::commands::{filter_of, none_of, nothing_selected, starter};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::lines::{FailureLine, Line};
 use crate::measure::drive::{At, Options, Sink, Task, Trial, drive};
 use crate::measure::filter::Filter;
 use crate::measure::launch::Starter;
@@ -26,6 +25,7 @@ use crate::measure::suite::{Listed, list_target};
 use crate::results::report;
 use crate::revisions::revision::Repository;
 use crate::term::{Term, Text, Tone};
+use nbench_templates::lines::{FailureLine, Line};
 
 /// What repeated comparisons of one benchmark with itself brought.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -57,7 +57,7 @@ impl SelfComparison {
             Verdict::Faster => self.faster += 1,
             Verdict::Slower => self.slower += 1,
             Verdict::Equivalent => self.equivalent += 1,
-            Verdict::Inconclusive | Verdict::Identical => self.inconclusive += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
         }
         if let Some(interval) = judgement.interval {
             self.excluding_zero += usize::from(interval.low > 0.0 || interval.high < 0.0);

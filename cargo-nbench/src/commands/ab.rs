@@ -21,7 +21,6 @@ use crate::commands::run::standing_on;
 use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter, warn_of_idle};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::lines::Line;
 use crate::measure::drive::{Options, drive};
 use crate::measure::launch::Starter;
 use crate::measure::place::addresses_summary;
@@ -31,6 +30,7 @@ use crate::results::policy::{self, Compared};
 use crate::results::session::{Ended, Session};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
+use nbench_templates::lines::Line;
 
 use advice::Overlay;
 use found::{Found, Listing};

@@ -4,15 +4,17 @@ use std::io::Read;
 use std::path::Path;
 
 use nbench_store::{RunCommand, RunRow, Store};
-use nbench_templates::{CommentFailure, CommentRow, CommentSide, CommentView, Counts, Unmatched};
+use nbench_templates::CommentView;
 
 use crate::build::cargo::Words;
 use crate::cli::args::CommentArgs;
 use crate::cli::settings::{self, store_path};
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, parse};
 use crate::results::record::{store_failure, stored_comparison};
 use crate::term::Term;
+use nbench_templates::lines::{
+    Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, Summary, Unmatched, parse,
+};
 
 /// Largest input of `--from`; a result of thousands of benchmarks stays far below it.
 const MAX_INPUT: u64 = 64 << 20;
@@ -213,60 +215,37 @@ fn unfinished(lines: &[Line], is_posted: bool) -> Option<String> {
     })
 }
 
-/// What lines beside the rows say.
-#[derive(Default)]
-struct Tally {
-    counts: Counts,
-    failures: Vec<CommentFailure>,
-    unmatched: Vec<Unmatched>,
+/// Failures of lines, and targets that cannot be measured, which are shown among them.
+fn failures(lines: &[Line]) -> Vec<FailureLine> {
+    let failure = |line: &Line| match line {
+        Line::Failure(failure) => Some(failure.clone()),
+        Line::NotMeasurable(n) => Some(FailureLine {
+            package: n.package.clone(),
+            target: n.target.clone(),
+            side: Some(n.rev.clone()),
+            error: format!("not measurable at this revision: {}", n.reason),
+            ..FailureLine::default()
+        }),
+        _ => None,
+    };
+    lines.iter().filter_map(failure).collect()
 }
 
-impl Tally {
-    fn of(lines: &[Line]) -> Tally {
-        let mut tally = Tally::default();
-        for line in lines {
-            match line {
-                Line::Failure(f) => {
-                    tally.counts.failed += 1;
-                    tally.failures.push(CommentFailure {
-                        package: f.package.clone(),
-                        target: f.target.clone(),
-                        name: f.benchmark.clone(),
-                        side: f.side.clone(),
-                        error: f.error.clone(),
-                    });
-                }
-                Line::Unmatched(u) => {
-                    tally.counts.not_measured += 1;
-                    tally.unmatched.push(Unmatched {
-                        package: u.package.clone(),
-                        target: u.target.clone(),
-                        name: u.benchmark.clone().unwrap_or_else(|| "(whole target)".to_owned()),
-                        side: u.side.clone(),
-                    });
-                }
-                Line::NotMeasurable(n) => {
-                    tally.counts.not_measured += 1;
-                    tally.failures.push(CommentFailure {
-                        package: n.package.clone(),
-                        target: n.target.clone(),
-                        name: None,
-                        side: Some(n.rev.clone()),
-                        error: format!("not measurable at this revision: {}", n.reason),
-                    });
-                }
-                Line::Comparison(c) => match c.verdict.as_str() {
-                    "slower" => tally.counts.slower += 1,
-                    "faster" => tally.counts.faster += 1,
-                    "equivalent" => tally.counts.equivalent += 1,
-                    "identical" => tally.counts.identical += 1,
-                    _ => tally.counts.inconclusive += 1,
-                },
-                _ => {}
-            }
-        }
-        tally
+fn unmatched(lines: &[Line]) -> Vec<Unmatched> {
+    let unmatched = |line: &Line| match line {
+        Line::Unmatched(unmatched) => Some(unmatched.clone()),
+        _ => None,
+    };
+    lines.iter().filter_map(unmatched).collect()
+}
+
+/// How many benchmarks got which verdict.
+fn counts(lines: &[Line]) -> Summary {
+    let mut counts = Summary::default();
+    for line in lines {
+        counts.count(line);
     }
+    counts
 }
 
 /// The view of a comment; with several contenders each row names its own.
@@ -285,25 +264,25 @@ fn view(lines: &[Line], id: &str, failed: Option<String>) -> Result<CommentView,
             _ => None,
         })
         .collect();
-    let Tally { counts, failures, unmatched } = Tally::of(lines);
+    let (failures, unmatched) = (failures(lines), unmatched(lines));
     if failed.is_none() && comparisons.is_empty() && failures.is_empty() && unmatched.is_empty() {
         return Err(Failure::new(Exit::NothingSelected, "there is no comparison to render")
             .hint("`cargo nbench ab` makes one"));
     }
     let (reference, contender) = sides(&context, &comparisons);
-    let several = context.revisions.len() > 2;
     Ok(CommentView {
         marker_id: id.to_owned(),
-        reference: side(&reference),
-        contender: side(&contender),
+        reference,
+        contender,
+        several: context.revisions.len() > 2,
         method: if comparisons.is_empty() && failed.is_some() {
             "Nothing was measured".to_owned()
         } else {
             method(&comparisons)
         },
         failed,
-        counts,
-        rows: comparisons.iter().map(|c| row(c, several)).collect(),
+        counts: counts(lines),
+        rows: comparisons.into_iter().cloned().collect(),
         failures,
         unmatched,
         host: host(&context),
@@ -323,35 +302,6 @@ fn sides(context: &Context, comparisons: &[&Comparison]) -> (Rev, Rev) {
     from_context
         .or_else(|| comparisons.first().map(|c| (c.reference.clone(), c.contender.clone())))
         .unwrap_or_default()
-}
-
-fn side(rev: &Rev) -> CommentSide {
-    CommentSide {
-        label: rev.rev.clone(),
-        short: rev.commit.chars().take(10).collect(),
-        dirty: rev.dirty,
-    }
-}
-
-fn row(c: &Comparison, several: bool) -> CommentRow {
-    let name = if several {
-        format!("{} ({})", c.benchmark, c.contender.rev)
-    } else {
-        c.benchmark.clone()
-    };
-    CommentRow {
-        package: c.package.clone(),
-        target: c.target.clone(),
-        name,
-        verdict: c.verdict.clone(),
-        change: c.change,
-        low: c.low,
-        high: c.high,
-        reference_ns: c.reference_ns,
-        contender_ns: c.contender_ns,
-        smallest: c.smallest,
-        note: (!c.notes.is_empty()).then(|| c.notes.join("; ")),
-    }
 }
 
 fn host(context: &Context) -> String {
@@ -394,7 +344,7 @@ fn together(lines: &[Line]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::ErrorLine;
+    use nbench_templates::lines::ErrorLine;
 
     #[test]
     fn the_geometric_mean_is_the_one_that_the_run_told() {
@@ -406,8 +356,10 @@ mod tests {
             benchmarks: 3,
             launches: 10,
         };
-        let summary =
-            crate::lines::Summary { geometric_means: vec![mean.clone()], ..Default::default() };
+        let summary = nbench_templates::lines::Summary {
+            geometric_means: vec![mean.clone()],
+            ..Default::default()
+        };
         let c = |change| {
             Line::Comparison(Box::new(Comparison { change: Some(change), ..Default::default() }))
         };

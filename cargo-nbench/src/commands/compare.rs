@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use nbench_config::Aliases;
+use nbench_engine::Verdict;
 use nbench_engine::independent::{DESIGN, Independent, Method, Settings, compare_stored};
 use nbench_engine::stats::Shift;
-use nbench_engine::{StopReason, Verdict};
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
 use nbench_templates::number::{change as change_text, duration};
 
@@ -19,13 +19,14 @@ use crate::cli::settings::{self, store_path};
 use crate::commands::run::standing_on;
 use crate::commands::{filter_of, open_store};
 use crate::failure::{Exit, Failure};
-use crate::lines::{Line, Unmatched};
 use crate::measure::filter::Filter;
+use crate::measure::words;
 use crate::results::date::utc;
 use crate::results::record::store_failure;
 use crate::results::stored_settings;
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::{Term, Text, Tone};
+use nbench_templates::lines::{Line, Stop, Unmatched};
 
 /// The sentence that stands by every result, for people and in JSON.
 const NOT_PAIRED: &str = "not paired: includes whatever the machine did in between";
@@ -78,7 +79,7 @@ pub fn compare(term: &mut Term, args: &CompareArgs) -> Result<Exit, Failure> {
             frame.method,
             &frame.rules,
         );
-        let word = outcome.as_ref().map_or("not comparable", |o| o.verdict.word());
+        let word = outcome.as_ref().map_or("not comparable", |o| words::verdict(o.verdict).word());
         *counts.entry(word).or_default() += 1;
         frame.show(term, before, &after, &outcome);
     }
@@ -354,7 +355,7 @@ impl Frame<'_> {
             "difference": absolute.map(|c| [c.low, c.estimate, c.high]),
             "confidence": self.rules.confidence,
             "threshold": self.rules.threshold,
-            "verdict": known.map(|o| o.verdict.word()),
+            "verdict": known.map(|o| words::verdict(o.verdict).word()),
             "p": known.and_then(|o| o.p),
             "message": known.and_then(|o| o.message).map(|m| m.text()),
             "resamples": known.map(|o| o.resamples),
@@ -384,10 +385,11 @@ impl Frame<'_> {
             Verdict::Slower => Tone::Bad,
             Verdict::Faster => Tone::Good,
             Verdict::Inconclusive => Tone::Doubt,
-            Verdict::Equivalent | Verdict::Identical => Tone::Plain,
+            Verdict::Equivalent => Tone::Plain,
         };
         // The word never stands alone: a verdict without "independent" is a paired one.
-        let mut text = Text::toned(tone, &format!("independent: {:<12}", got.verdict.word()));
+        let mut text =
+            Text::toned(tone, &format!("independent: {:<12}", words::verdict(got.verdict)));
         text.say(" ").add(Tone::Strong, &title);
         let c = got.change;
         let change = match c.shift {
@@ -421,7 +423,7 @@ impl Frame<'_> {
         }
         for row in [before, after] {
             let stop = row.result.as_ref().map_or("", |r| r.stop.as_str());
-            if [StopReason::Budget.word(), StopReason::Interrupted.word()].contains(&stop) {
+            if [Stop::Budget.word(), Stop::Interrupted.word()].contains(&stop) {
                 detail.push_str(&format!("; run {} stopped early: {stop}", row.run.0));
             }
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nbench_config::Aliases;
 use nbench_store::{Benchmark, ComparisonRow, MeasurementRow};
+use nbench_templates::lines::{Stop, short};
 use nbench_templates::number::{change as change_text, duration};
 use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView};
 
@@ -196,15 +197,7 @@ fn view(
     for row in comparisons {
         let Some(line) = stored_comparison(row) else { continue };
         let identity = identity(&row.benchmark);
-        let paired = PairedView {
-            reference: label(&line.reference.rev, &line.reference.commit, line.reference.dirty),
-            contender: label(&line.contender.rev, &line.contender.commit, line.contender.dirty),
-            change: line.change,
-            low: line.low,
-            high: line.high,
-            verdict: line.verdict,
-            when: utc(row.started_at / 1000),
-        };
+        let paired = PairedView { line, when: utc(row.started_at / 1000) };
         series
             .entry(identity.clone())
             .or_insert_with(|| empty_series(&identity, "ns"))
@@ -234,17 +227,6 @@ fn empty_series(identity: &Identity, unit: &str) -> SeriesView {
         hosts: Vec::new(),
         paired: Vec::new(),
     }
-}
-
-fn label(rev: &str, commit: &str, dirty: bool) -> String {
-    let short = short(commit);
-    format!("{rev} ({short}{})", if dirty { ", dirty" } else { "" })
-}
-
-/// Ten digits of a hash; a word that stands in its place is whole.
-fn short(commit: &str) -> &str {
-    let is_hash = commit.chars().all(|c| c.is_ascii_hexdigit());
-    commit.get(..10).filter(|_| is_hash).unwrap_or(commit)
 }
 
 fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSeries {
@@ -277,7 +259,8 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
             launches: result.launches,
             run: row.run.0,
             verdict_note: order.remark(row).or_else(|| {
-                (result.stop == "budget" || result.stop == "interrupted")
+                [Stop::Budget.word(), Stop::Interrupted.word()]
+                    .contains(&result.stop.as_str())
                     .then(|| format!("stopped early: {}", result.stop))
             }),
         });
@@ -321,19 +304,19 @@ fn json(term: &mut Term, view: &HistoryView) {
                 }));
             }
         }
-        for paired in &series.paired {
+        for PairedView { line, when } in &series.paired {
             term.json(&serde_json::json!({
                 "type": "paired",
                 "package": series.package,
                 "target": series.target,
                 "benchmark": series.name,
-                "reference": paired.reference,
-                "contender": paired.contender,
-                "change": paired.change,
-                "low": paired.low,
-                "high": paired.high,
-                "verdict": paired.verdict,
-                "when": paired.when,
+                "reference": line.reference.label(),
+                "contender": line.contender.label(),
+                "change": line.change,
+                "low": line.low,
+                "high": line.high,
+                "verdict": line.verdict,
+                "when": when,
             }));
         }
     }
@@ -372,11 +355,12 @@ fn text(term: &mut Term, view: &HistoryView) {
                 ));
             }
         }
-        for paired in &series.paired {
-            let change = paired.change.map_or(String::new(), |c| format!(" {}", change_text(c)));
+        for PairedView { line, when } in &series.paired {
+            let change = line.change.map_or(String::new(), |c| format!(" {}", change_text(c)));
+            let (contender, reference) = (line.contender.label(), line.reference.label());
+            let verdict = line.verdict;
             term.line(&format!(
-                "  paired: {} against {}: {}{change}, {} UTC",
-                paired.contender, paired.reference, paired.verdict, paired.when
+                "  paired: {contender} against {reference}: {verdict}{change}, {when} UTC"
             ));
         }
     }

@@ -11,12 +11,12 @@ use crate::cli::args::ListArgs;
 use crate::cli::settings::{self, build_options};
 use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
 use crate::failure::{Exit, Failure};
-use crate::lines::Line;
 use crate::measure::launch::Starter;
 use crate::measure::place::Placement;
 use crate::measure::suite::{Target, list_target, program};
 use crate::results::report;
 use crate::term::{Format, Term};
+use nbench_templates::lines::Line;
 
 /// Lists benchmarks; runs the set-up code of every suite.
 ///

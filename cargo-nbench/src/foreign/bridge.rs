@@ -29,9 +29,6 @@ const SUBCOMMAND: &str = "__criterion-bridge";
 /// Why link layouts are not varied for what is driven so.
 pub const KEEPS_LAYOUT: &str = "criterion's own runner measures it";
 
-/// What is to be known of every result.
-pub const NOTE: &str = "driven by criterion's own runner in blocks: weaker pairing";
-
 /// The unit in which criterion's clock counts.
 const NANOSECONDS: &str = "ns";
 

@@ -22,7 +22,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::measure::launch::{Luck, PAGE, Starter};
-use crate::measure::layout::Standing;
+use crate::measure::layout::LayoutControl;
 use crate::measure::orphans;
 use crate::measure::place::Addresses;
 use budget::{FEWEST, fit_budget, shrink};
@@ -50,8 +50,8 @@ pub struct Task {
     pub picks: Vec<Pick>,
     /// The trial.
     pub trial: Trial,
-    /// What it had of link layouts.
-    pub layout: Standing,
+    /// Control of layout bias.
+    pub layout: LayoutControl,
     /// p-values of the contenders, adjusted for all comparisons of the run so far; empty until the
     /// task ended, and where they are not adjusted.
     pub adjusted: Vec<Option<f64>>,
@@ -64,7 +64,7 @@ pub struct Task {
 impl Task {
     /// A task that has not run.
     pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
-        let layout = Standing::default();
+        let layout = LayoutControl::default();
         Task { name, picks, trial, layout, adjusted: Vec::new(), told: false, notes: Vec::new() }
     }
 }
@@ -73,11 +73,11 @@ impl Task {
     /// Ends launches that only explain its spread, if those are under way: its result stands.
     fn end_explaining(&mut self) -> bool {
         let Trial::Compare(trial) = &mut self.trial else { return false };
-        let holding = self.layout.is_holding();
-        if holding {
+        let is_explaining = self.layout.is_explaining();
+        if is_explaining {
             self.layout.give_up(trial, "");
         }
-        holding
+        is_explaining
     }
 }
 
@@ -563,7 +563,7 @@ impl Driver<'_> {
             match task.trial.step(&mut borrowed, pilot) {
                 Ok(()) if pilot => {}
                 // Nothing is counted or kept of launches that only explain.
-                Ok(()) if task.layout.is_holding() => self.sink.explained(at, task),
+                Ok(()) if task.layout.is_explaining() => self.sink.explained(at, task),
                 Ok(()) => {
                     if let Some(drawn) = drawn {
                         task.layout.count(drawn.as_ref().map(|_| ()).map_err(String::as_str));

@@ -1,212 +1,97 @@
-//! When the compared executables get another link layout, and what a verdict is worth where they do
-//! not. It knows neither linkers nor what is measured; lucky placement must not read as a change.
+//! Layout bias of a comparison: whether its launches had fresh link layouts, whether a second trial must
+//! confirm a call or explain its spread, and what a verdict is worth without. It must not know linkers,
+//! and it writes no result.
 
-use std::path::PathBuf;
+mod supply;
 
 use nbench_config::Layouts as When;
 use nbench_engine::stats::{VarianceShare, variance_share};
 use nbench_engine::{Compare, Decision, StopReason, Verdict};
+use nbench_templates::lines::{Comparison, LayoutShare, LayoutState, Note};
 
-use crate::build::relink::Layouts;
-use crate::lines::{Comparison, LayoutShare};
-use crate::measure::launch::Program;
+use crate::measure::words;
+pub use supply::{Drawn, Draws, Source, Supply, target_seed};
 
-/// Calls of smaller changes than this (fraction) may be due to layout alone: the same source linked in
-/// another order differed by up to 4.6 %.
-pub const LUCK: f64 = 0.05;
+/// Size (fraction) below which a call may be due to layout alone: the same source linked in another order
+/// differed by up to 4.6 %.
+pub const LAYOUT_BIAS: f64 = 0.05;
 
-/// Launches whose layout is held, to see what of the spread is left then.
-const HELD: usize = 6;
+/// Launches of a trial that fixes one layout, to see what of the spread is left then.
+const FIXED_LAUNCHES: usize = 6;
 
-/// Where the executables of one bench target get their layouts from.
-#[derive(Debug, Clone)]
-pub enum Supply {
-    /// Nobody asked.
-    Kept,
-    /// Somebody asked, but they cannot be varied, for the reason given.
-    Unavailable(String),
-    /// One source per side.
-    Ready(Vec<Source>),
-}
+/// Confidence of a layout's share in the variance (fraction).
+const SHARE_CONFIDENCE: f64 = 0.9;
 
-/// One side's executable, to be linked again.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// How it is linked.
-    pub layouts: Layouts,
-    /// Which stream of seeds orders it. Sides of one stream that have the same functions get the same
-    /// order, so that luck cancels in their pairs.
-    pub stream: usize,
-    /// Where to. Names of all sides have the same length, so that nothing but the layout differs.
-    pub to: PathBuf,
-}
-
-impl Supply {
-    /// Seconds that drawing a layout for every side takes.
-    pub fn seconds(&self) -> f64 {
-        match self {
-            Supply::Ready(sources) => sources.iter().map(|s| s.layouts.seconds()).sum(),
-            Supply::Kept | Supply::Unavailable(_) => 0.0,
-        }
-    }
-
-    /// Links every side in a new order for one launch; nothing when layouts are not varied.
-    ///
-    /// # Errors
-    /// Why, when one side cannot be linked: then no side has another layout.
-    pub fn draw(&self, seed: u64, launch: usize) -> Option<Result<Drawn, String>> {
-        let Supply::Ready(sources) = self else { return None };
-        let mut drawn = Drawn { paths: Vec::new() };
-        for source in sources {
-            let order = order(seed, launch, source.stream);
-            if let Err(reason) = source.layouts.relink(order, &source.to) {
-                return Some(Err(reason));
-            }
-            drawn.paths.push(source.to.clone());
-        }
-        Some(Ok(drawn))
-    }
-}
-
-/// The seed of an order: unrelated to that of any other stream or launch.
-fn order(seed: u64, launch: usize, stream: usize) -> u64 {
-    let mut state = seed;
-    for part in [launch as u64, stream as u64] {
-        state = mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15)));
-    }
-    state
-}
-
-/// The finaliser of SplitMix64.
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
-/// The seed of all layouts of one bench target: targets of equal seeds must not share their luck.
-pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
-    let bytes = package.bytes().chain([0]).chain(target.bytes());
-    bytes.fold(seed, |state, byte| mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte)))
-}
-
-/// How the orders of several sides relate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Draws {
-    /// One order for all: where sides have the same functions they get the same layout, and its luck
-    /// cancels (common random numbers); where functions came or went orders differ, and the luck is
-    /// part of the interval. Either way the change is an average over layouts.
-    Shared,
-    /// One order for each: for a comparison with itself that shall be as noisy as one of builds that
-    /// share no layout.
-    PerSide,
-}
-
-/// Executables of one launch; dropping them deletes them.
+/// Control of layout bias in one comparison, from its first launch to its result.
 #[derive(Debug)]
-pub struct Drawn {
-    paths: Vec<PathBuf>,
-}
-
-impl Drawn {
-    /// The program of a side with its executable of this launch.
-    pub fn program(&self, side: usize, built: &Program) -> Program {
-        let path = self.paths.get(side).unwrap_or(&built.path).clone();
-        Program { path, ..built.clone() }
-    }
-}
-
-impl Drop for Drawn {
-    fn drop(&mut self) {
-        for path in &self.paths {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// What one comparison had of layouts.
-#[derive(Debug)]
-pub struct Standing {
+pub struct LayoutControl {
     when: When,
     /// Why layouts could not be varied at all, or in some launches.
     reason: Option<String>,
+    /// Launches with fresh layouts.
     fresh: usize,
+    /// Launches that kept the layouts of the builds.
     kept: usize,
-    /// The trial that kept the layouts of the builds, once another one confirms it, or the one that
-    /// drew them, while another one holds a layout.
-    first: Option<Box<Compare>>,
-    /// Whether a confirmation, or a trial that holds a layout, is due or running.
-    pub pending: bool,
-    /// Whether the second trial holds a layout.
-    holding: bool,
     /// Whether the layout's share is wanted where a comparison stays inconclusive.
     explain: bool,
-    /// The layout's share in the variance between launches, by contender.
-    shares: Vec<Option<VarianceShare>>,
+    phase: Phase,
 }
 
-impl Standing {
+/// Trial that a comparison is at, or has come to its end with.
+#[derive(Debug, Default)]
+enum Phase {
+    /// The first trial, which is evidence.
+    #[default]
+    First,
+    /// The first trial is over and a second one is wanted. It waits for the first trials of its whole
+    /// target, because they share their processes and so have the same layouts.
+    Due(SecondTrial),
+    /// The second trial draws fresh layouts; the first kept those of the builds.
+    Confirming { first: Box<Compare> },
+    /// Both trials are over.
+    Confirmed { first: Box<Compare> },
+    /// The second trial fixes one layout; the first stays the only evidence.
+    Explaining { first: Box<Compare> },
+    /// The layout's share in the variance between launches, by contender; `None` where it could not be
+    /// found out.
+    Explained { shares: Vec<Option<VarianceShare>> },
+}
+
+/// Purpose of a second trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondTrial {
+    /// Confirms a small call with fresh layouts.
+    Confirm,
+    /// Explains the spread of an inconclusive one with a layout that stays the same.
+    Explain,
+}
+
+/// Findings on the layouts of one contender.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayoutFindings {
+    /// Whether layouts were varied.
+    pub state: LayoutState,
+    /// Their share in the variance between launches.
+    pub share: Option<LayoutShare>,
+    /// Doubts that follow.
+    pub notes: Vec<Note>,
+}
+
+impl LayoutControl {
     /// Before the first launch.
-    pub fn new(when: When, supply: &Supply) -> Standing {
+    pub fn new(when: When, supply: &Supply) -> LayoutControl {
         let reason = match supply {
             Supply::Unavailable(reason) => Some(reason.clone()),
             Supply::Kept | Supply::Ready(_) => None,
         };
-        Standing {
-            when,
-            reason,
-            fresh: 0,
-            kept: 0,
-            first: None,
-            pending: false,
-            holding: false,
-            explain: false,
-            shares: Vec::new(),
-        }
+        LayoutControl { when, reason, fresh: 0, kept: 0, explain: false, phase: Phase::First }
     }
 
     /// The same, and where fresh layouts leave a comparison inconclusive some more launches tell how
     /// much of its spread is layout.
     #[must_use]
-    pub fn explaining(self) -> Standing {
-        Standing { explain: true, ..self }
-    }
-
-    /// Whether a finished `trial` is followed by one that holds a layout.
-    pub fn needs_held_layout(&self, trial: &Compare) -> bool {
-        self.explain
-            && self.when == When::Fresh
-            && self.reason.is_none()
-            && self.first.is_none()
-            && self.shares.is_empty()
-            && trial.decide() == Decision::Done(StopReason::LastLook)
-            && trial.launches().len() > HELD
-            && (1..trial.subjects())
-                .any(|contender| trial.judgement(contender).verdict == Verdict::Inconclusive)
-    }
-
-    /// Puts a trial that holds a layout in the place of `trial`.
-    pub fn hold(&mut self, trial: &mut Compare) {
-        let again = trial.again(HELD);
-        self.first = Some(Box::new(std::mem::replace(trial, again)));
-        self.holding = true;
-    }
-
-    /// Whether the trial at hand holds a layout: its launches explain, they are no evidence.
-    pub fn is_holding(&self) -> bool {
-        self.holding
-    }
-
-    /// Takes the first trial back, and from the one that held a layout what it tells about it.
-    pub fn release(&mut self, trial: &mut Compare) {
-        let Some(first) = self.first.take().filter(|_| self.holding) else { return };
-        let held = std::mem::replace(trial, *first);
-        self.shares = (1..trial.subjects())
-            .map(|contender| {
-                variance_share(&trial.estimates(contender), &held.estimates(contender), 0.9)
-            })
-            .collect();
-        self.holding = false;
+    pub fn explaining(self) -> LayoutControl {
+        LayoutControl { explain: true, ..self }
     }
 
     /// Counts a launch: with fresh layouts, or with those of the builds for the reason given.
@@ -220,106 +105,181 @@ impl Standing {
         }
     }
 
-    /// Whether a finished `trial` says something that a second one must confirm.
-    pub fn needs_confirmation(&self, trial: &Compare) -> bool {
+    /// Takes note that `trial` is over, and returns whether a second one is due. Of a trial that only
+    /// explained another one its findings are kept, and `trial` is that other one again.
+    pub fn finish(&mut self, trial: &mut Compare) -> bool {
+        self.phase = match std::mem::take(&mut self.phase) {
+            Phase::First if self.needs_confirmation(trial) => Phase::Due(SecondTrial::Confirm),
+            Phase::First if self.needs_explanation(trial) => Phase::Due(SecondTrial::Explain),
+            Phase::Confirming { first } => Phase::Confirmed { first },
+            Phase::Explaining { first } => {
+                let fixed = std::mem::replace(trial, *first);
+                let share = |contender| {
+                    let (all, within) = (trial.estimates(contender), fixed.estimates(contender));
+                    variance_share(&all, &within, SHARE_CONFIDENCE)
+                };
+                Phase::Explained { shares: (1..trial.subjects()).map(share).collect() }
+            }
+            phase => phase,
+        };
+        matches!(self.phase, Phase::Due(_))
+    }
+
+    /// Whether a finished first trial says something that a second one must confirm.
+    fn needs_confirmation(&self, trial: &Compare) -> bool {
         self.when == When::Confirm
             && self.reason.is_none()
-            && self.first.is_none()
-            && (1..trial.subjects()).any(|contender| may_be_luck(trial, contender))
+            && (1..trial.subjects()).any(|contender| may_be_layout(trial, contender))
     }
 
-    /// Puts a second trial in the place of `trial`.
-    pub fn confirm(&mut self, trial: &mut Compare) {
-        let again = trial.again(trial.launches().len());
-        self.first = Some(Box::new(std::mem::replace(trial, again)));
+    /// Whether a finished first trial leaves a spread that is worth some launches to be explained.
+    fn needs_explanation(&self, trial: &Compare) -> bool {
+        self.explain
+            && self.when == When::Fresh
+            && self.reason.is_none()
+            && trial.decide() == Decision::Done(StopReason::LastLook)
+            && trial.launches().len() > FIXED_LAUNCHES
+            && (1..trial.subjects())
+                .any(|contender| trial.judgement(contender).verdict == Verdict::Inconclusive)
     }
 
-    /// Gives up a second trial that is due or running, for the reason given.
+    /// Puts the second trial in the place of `trial`, if one is due.
+    pub fn begin_second(&mut self, trial: &mut Compare) -> Option<SecondTrial> {
+        let Phase::Due(purpose) = self.phase else { return None };
+        let launches = match purpose {
+            SecondTrial::Confirm => trial.launches().len(),
+            SecondTrial::Explain => FIXED_LAUNCHES,
+        };
+        let again = trial.again(launches);
+        let first = Box::new(std::mem::replace(trial, again));
+        self.phase = match purpose {
+            SecondTrial::Confirm => Phase::Confirming { first },
+            SecondTrial::Explain => Phase::Explaining { first },
+        };
+        Some(purpose)
+    }
+
+    /// Gives up a second trial that is due or running, for the reason given. A call that it should have
+    /// confirmed stays unconfirmed; a spread that it should have explained stays unexplained.
     pub fn give_up(&mut self, trial: &mut Compare, reason: &str) {
-        if let Some(first) = self.first.take() {
-            *trial = *first;
-        }
-        self.pending = false;
-        if std::mem::take(&mut self.holding) || self.when == When::Fresh {
+        let purpose = match std::mem::take(&mut self.phase) {
+            Phase::Due(purpose) => purpose,
+            Phase::Confirming { first } => {
+                *trial = *first;
+                SecondTrial::Confirm
+            }
+            Phase::Explaining { first } => {
+                *trial = *first;
+                SecondTrial::Explain
+            }
+            phase @ (Phase::First | Phase::Confirmed { .. } | Phase::Explained { .. }) => {
+                self.phase = phase;
+                return;
+            }
+        };
+        match purpose {
+            SecondTrial::Confirm => {
+                self.kept = trial.launches().len();
+                self.reason = Some(reason.to_owned());
+            }
             // The first trial had all it needed for its verdict.
-            self.shares = vec![None; trial.subjects() - 1];
-            return;
+            SecondTrial::Explain => {
+                self.phase = Phase::Explained { shares: vec![None; trial.subjects() - 1] };
+            }
         }
-        self.kept = trial.launches().len();
-        self.reason = Some(reason.to_owned());
     }
 
-    /// Launches of the first trial, while or after a second one confirms it.
+    /// Whether the trial at hand fixes a layout: its launches explain, they are no evidence.
+    pub fn is_explaining(&self) -> bool {
+        matches!(self.phase, Phase::Explaining { .. })
+    }
+
+    /// Launches of the first trial, while or after a second one runs.
     pub fn launches_before(&self) -> usize {
-        self.first.as_ref().map_or(0, |first| first.launches().len())
+        match &self.phase {
+            Phase::Confirming { first }
+            | Phase::Confirmed { first }
+            | Phase::Explaining { first } => first.launches().len(),
+            Phase::First | Phase::Due(_) | Phase::Explained { .. } => 0,
+        }
     }
 
     /// The trial that is evidence: the one at hand, unless it only explains another one.
     pub fn evidence<'t>(&'t self, trial: &'t Compare) -> &'t Compare {
-        self.first.as_deref().filter(|_| self.holding).unwrap_or(trial)
-    }
-
-    /// The trial whose word counts for a contender.
-    pub fn deciding<'t>(&'t self, trial: &'t Compare, contender: usize) -> &'t Compare {
-        match &self.first {
-            Some(first) if !may_be_luck(first, contender) => first,
+        match &self.phase {
+            Phase::Explaining { first } => first,
             _ => trial,
         }
     }
 
-    /// Says in `line`, the result of the deciding trial, what layouts it had.
-    pub fn annotate(&self, line: &mut Comparison, contender: usize) {
-        let called =
-            line.verdict == Verdict::Faster.word() || line.verdict == Verdict::Slower.word();
-        let small = called && line.change.is_some_and(|change| change.abs() < LUCK);
-        let confirmed = self.first.as_ref().filter(|first| may_be_luck(first, contender));
-        let varied = self.when == When::Fresh || confirmed.is_some();
-        let word = match &self.reason {
-            _ if self.when == When::Off => "off",
-            Some(_) => "unconfirmed",
-            None if varied => "fresh",
-            None => "off",
-        };
-        word.clone_into(&mut line.layout);
-        line.layout_share = self
-            .shares
-            .get(contender.wrapping_sub(1))
-            .copied()
-            .flatten()
-            .map(|share| LayoutShare { share: share.share, low: share.low, high: share.high });
-        if let Some(first) = confirmed {
-            let told = first.judgement(contender);
-            let change = told.change.map_or_else(String::new, |c| format!(" {:+.2} %", 100.0 * c));
-            line.notes.push(format!(
-                "a second trial with fresh layouts decides: with the layouts of the builds it read {}{change}",
-                told.verdict.word()
-            ));
+    /// The trial whose word counts for a contender: the second one where it had to confirm a call of the
+    /// first, else the first.
+    pub fn deciding<'t>(&'t self, trial: &'t Compare, contender: usize) -> &'t Compare {
+        match self.first_of_two() {
+            Some(first) if !may_be_layout(first, contender) => first,
+            _ => trial,
         }
+    }
+
+    /// The first trial of two that are both evidence.
+    fn first_of_two(&self) -> Option<&Compare> {
+        match &self.phase {
+            Phase::Confirming { first } | Phase::Confirmed { first } => Some(first),
+            _ => None,
+        }
+    }
+
+    /// Findings on the layouts behind `line`, the result of the deciding trial.
+    pub fn findings(&self, line: &Comparison, contender: usize) -> LayoutFindings {
+        let confirmed = self.first_of_two().filter(|first| may_be_layout(first, contender));
+        let state = match &self.reason {
+            _ if self.when == When::Off => LayoutState::Off,
+            Some(_) => LayoutState::Unconfirmed,
+            None if self.when == When::Fresh || confirmed.is_some() => LayoutState::Fresh,
+            None => LayoutState::Off,
+        };
+        let share = match &self.phase {
+            Phase::Explained { shares } => shares.get(contender.wrapping_sub(1)).copied().flatten(),
+            _ => None,
+        };
+        let second = confirmed.map(|first| {
+            let judgement = first.judgement(contender);
+            Note::SecondTrial { first: words::verdict(judgement.verdict), change: judgement.change }
+        });
+        LayoutFindings {
+            state,
+            share: share.map(|s| LayoutShare { share: s.share, low: s.low, high: s.high }),
+            notes: second.into_iter().chain(self.doubt(state, line)).collect(),
+        }
+    }
+
+    /// Doubt that layouts which were kept cast on a result.
+    fn doubt(&self, state: LayoutState, line: &Comparison) -> Option<Note> {
+        let is_small = line.change.is_some_and(|change| change.abs() < LAYOUT_BIAS);
         let reason =
             self.reason.as_deref().unwrap_or("both sides kept the link layout of their build");
-        if word != "fresh" && small {
-            line.notes.push(format!("may be layout: {reason}"));
-        } else if word == "unconfirmed" && self.fresh > 0 {
-            line.notes.push(format!(
-                "{} of {} launches kept the link layouts of the builds: {reason}",
-                self.kept,
-                self.kept + self.fresh
-            ));
+        if state != LayoutState::Fresh && line.verdict.is_call() && is_small {
+            return Some(Note::MayBeLayout(reason.to_owned()));
         }
+        (state == LayoutState::Unconfirmed && self.fresh > 0).then(|| Note::LayoutsKept {
+            kept: self.kept,
+            launches: self.kept + self.fresh,
+            reason: reason.to_owned(),
+        })
     }
 }
 
-impl Default for Standing {
-    fn default() -> Standing {
-        Standing::new(When::Off, &Supply::Kept)
+impl Default for LayoutControl {
+    fn default() -> LayoutControl {
+        LayoutControl::new(When::Off, &Supply::Kept)
     }
 }
 
 /// Whether a contender was called faster or slower by less than layout alone can do.
-fn may_be_luck(trial: &Compare, contender: usize) -> bool {
+fn may_be_layout(trial: &Compare, contender: usize) -> bool {
     let judgement = trial.judgement(contender);
     matches!(judgement.verdict, Verdict::Faster | Verdict::Slower)
-        && judgement.change.is_some_and(|change| change.abs() < LUCK)
+        && judgement.change.is_some_and(|change| change.abs() < LAYOUT_BIAS)
 }
 
 #[cfg(test)]

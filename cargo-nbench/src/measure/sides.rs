@@ -10,11 +10,11 @@ use crate::build::one_path;
 use crate::build::relink::Layouts;
 use crate::build::sides::Sides;
 use crate::foreign::bridge;
-use crate::lines::{Line, Unmatched};
 use crate::measure::launch::Program;
 use crate::measure::layout::{Draws, Source, Supply};
 use crate::measure::suite::{Target, program};
 use crate::revisions::checkout::Slot;
+use nbench_templates::lines::{Line, Unmatched};
 
 /// What stands for the directory of generated packages in ids.
 const GENERATED: &str = "<generated>";

@@ -11,7 +11,6 @@ use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::build::cargo::Executable;
-use crate::lines::{FailureLine, Line, Skipped, Unmatched};
 use crate::measure::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
 use crate::measure::filter::Filter;
 use crate::measure::launch::{Program, Starter};
@@ -20,6 +19,7 @@ use crate::measure::plans::Plans;
 use crate::measure::walk::{Listing, plan_walks};
 pub use listing::Unsteady;
 use listing::listings;
+use nbench_templates::lines::{FailureLine, Line, Skipped, Unmatched};
 
 /// An executable as the launcher wants it.
 pub fn program(executable: &Executable) -> Program {

@@ -2,8 +2,8 @@
 
 use crate::cli::args::GatePolicy;
 use crate::failure::Exit;
-use crate::lines::{Comparison, Summary};
-use crate::measure::layout::LUCK;
+use crate::measure::layout::LAYOUT_BIAS;
+use nbench_templates::lines::{Comparison, LayoutState, Summary, Verdict};
 
 /// What a gate says of a run: the exit code if it rejects, and what it could not enforce.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
         return gated;
     }
     let (doubtful, certain): (Vec<_>, Vec<_>) =
-        comparisons.iter().filter(|c| c.verdict == "slower").partition(|c| may_be_layout(c));
+        comparisons.iter().filter(|c| c.verdict == Verdict::Slower).partition(|c| may_be_layout(c));
     if !certain.is_empty() || (policy == GatePolicy::Closed && !doubtful.is_empty()) {
         gated.exit = Some(Exit::Slower);
         let counted = if policy == GatePolicy::Closed { doubtful.len() } else { 0 };
@@ -34,7 +34,7 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
             format!(
                 "the gate was not enforced for `{}`: link layout alone may explain a change below {:.0} % (`--gate=closed` rejects it)",
                 c.benchmark,
-                100.0 * LUCK
+                100.0 * LAYOUT_BIAS
             )
         }));
     }
@@ -68,19 +68,19 @@ pub fn without_verdict(summary: &Summary, unmatched: bool) -> String {
 
 /// Whether the call is small and both sides kept the layout of their build.
 fn may_be_layout(c: &Comparison) -> bool {
-    c.layout != "fresh" && c.change.is_some_and(|change| change.abs() < LUCK)
+    c.layout != LayoutState::Fresh && c.change.is_some_and(|change| change.abs() < LAYOUT_BIAS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn slower(change: f64, layout: &str) -> Comparison {
+    fn slower(change: f64, layout: LayoutState) -> Comparison {
         Comparison {
             benchmark: "b".into(),
-            verdict: "slower".into(),
+            verdict: Verdict::Slower,
             change: Some(change),
-            layout: layout.into(),
+            layout,
             ..Comparison::default()
         }
     }
@@ -93,15 +93,22 @@ mod tests {
         let gone = Summary { unmatched: 2, ..Summary::default() };
         let lost = Summary { not_measurable: 1, ..Summary::default() };
         let table = [
-            (Report, slower(0.2, "fresh"), &clean, None, 0, ""),
-            (Slower, slower(0.2, "off"), &clean, Some(Exit::Slower), 0, "1 slower"),
-            (Slower, slower(0.02, "fresh"), &clean, Some(Exit::Slower), 0, "1 slower"),
-            (Slower, slower(0.02, "off"), &clean, None, 1, ""),
-            (Slower, slower(0.02, "unconfirmed"), &open, None, 1, ""),
-            (Closed, slower(0.02, "unconfirmed"), &clean, Some(Exit::Slower), 0, "1 slower"),
+            (Report, slower(0.2, LayoutState::Fresh), &clean, None, 0, ""),
+            (Slower, slower(0.2, LayoutState::Off), &clean, Some(Exit::Slower), 0, "1 slower"),
+            (Slower, slower(0.02, LayoutState::Fresh), &clean, Some(Exit::Slower), 0, "1 slower"),
+            (Slower, slower(0.02, LayoutState::Off), &clean, None, 1, ""),
+            (Slower, slower(0.02, LayoutState::Unconfirmed), &open, None, 1, ""),
             (
                 Closed,
-                slower(0.02, "unconfirmed"),
+                slower(0.02, LayoutState::Unconfirmed),
+                &clean,
+                Some(Exit::Slower),
+                0,
+                "1 slower",
+            ),
+            (
+                Closed,
+                slower(0.02, LayoutState::Unconfirmed),
                 &open,
                 Some(Exit::Slower),
                 0,

@@ -6,12 +6,12 @@ use std::path::Path;
 use nbench_engine::Compare;
 use nbench_engine::stats::{hodges_lehmann, signed_rank_interval};
 use nbench_engine::{PairedLaunch, lead_averaged};
-use nbench_templates::{AxisView, ComparedView, ComparisonView, Diagnostics, LaunchView};
+use nbench_templates::{AxisView, ComparedView, ComparisonView, LaunchView};
 
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, Context, Line, OwnChangeLine, Rev, Summary};
 use crate::results::date::utc;
 use crate::results::record::now_ms;
+use nbench_templates::lines::{Comparison, Context, Line, Summary};
 
 /// The axis beside wall time.
 const CPU: &str = "process CPU time";
@@ -144,49 +144,10 @@ fn compared(line: &Comparison, trial: Option<&Compare>, contender: usize) -> Com
         ),
     });
     ComparedView {
-        package: line.package.clone(),
-        target: line.target.clone(),
-        name: line.benchmark.clone(),
-        reference: label(&line.reference),
-        contender: label(&line.contender),
-        verdict: line.verdict.clone(),
-        change: line.change,
-        interval: line.low.zip(line.high),
-        confidence: line.confidence,
-        threshold: line.threshold,
-        times: line.reference_ns.zip(line.contender_ns),
+        line: line.clone(),
         launches: launches.iter().map(|launch| launch_view(launch, contender)).collect(),
-        axes: axes.into_iter().chain(line.own.iter().map(own_axis)).collect(),
-        diagnostics: Diagnostics {
-            order_effect: line.order_effect,
-            lag1: line.lag1,
-            contender_wins: line.contender_wins,
-            reference_wins: line.reference_wins,
-            ties: line.ties,
-            between_launches: line.between_launches,
-            within_launch: line.within_launch,
-        },
-        smallest: line.smallest,
-        layout: line.layout.clone(),
-        stop: line.stop.clone(),
-        p_adjusted: line.p_adjusted,
-        notes: line.notes.clone(),
+        axes: axes.into_iter().collect(),
     }
-}
-
-fn own_axis(own: &OwnChangeLine) -> AxisView {
-    AxisView {
-        name: format!("{} ({})", own.name, own.unit),
-        change: match own.change {
-            Some(change) => Ok((change, own.low.zip(own.high))),
-            None => Err(own.told_without_ratio()),
-        },
-    }
-}
-
-fn label(rev: &Rev) -> String {
-    let short = rev.commit.get(..10).unwrap_or(&rev.commit);
-    format!("{} ({short}{})", rev.rev, if rev.dirty { ", dirty" } else { "" })
 }
 
 fn launch_view(launch: &PairedLaunch, contender: usize) -> LaunchView {
@@ -242,10 +203,12 @@ fn cpu_change(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::{FailureLine, GeometricMeanLine, NotMeasurable, Skipped, Unmatched};
     use nbench_engine::Plan;
     use nbench_engine::Round;
     use nbench_engine::Silent;
+    use nbench_templates::lines::{
+        FailureLine, GeometricMeanLine, NotMeasurable, Rev, Skipped, Unmatched, Verdict,
+    };
 
     /// One pair; the reference takes 100 ns of either time.
     fn round(reference_first: bool, wall: f64, cpu: Option<f64>) -> Round {
@@ -310,14 +273,15 @@ mod tests {
         let line = Comparison {
             benchmark: "b".into(),
             contender: Rev { rev: "@tree".into(), commit: "0123456789ab".into(), dirty: true },
-            verdict: "inconclusive".into(),
+            verdict: Verdict::Inconclusive,
             low: Some(0.1),
             notes: vec!["n".into()],
             ..Comparison::default()
         };
         let view = compared(&line, Some(&trial), 1);
-        assert_eq!(view.contender, "@tree (0123456789, dirty)");
-        assert_eq!(view.interval, None, "one bound is none");
+        assert_eq!(view.line, line);
+        assert_eq!(view.line.contender.label(), "@tree (0123456789, dirty)");
+        assert_eq!(view.line.interval(), None, "one bound is none");
         assert_eq!(view.launches.len(), 2);
         assert_eq!(view.launches[0].log_ratios, [1.1_f64.ln(); 3]);
         assert!((view.launches[0].estimate.unwrap() - 1.1_f64.ln()).abs() < 1e-12);

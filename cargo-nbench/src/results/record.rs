@@ -4,19 +4,21 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
-use nbench_engine::Implausible;
 use nbench_engine::OwnChange;
 use nbench_engine::PairedLaunch;
-use nbench_engine::{Compare, Decision, Judgement, Measure};
+use nbench_engine::{Compare, Judgement, Measure};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
 };
 
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, Measurement, OwnChangeLine, OwnLine, Rev, ThroughputLine};
+use crate::measure::words;
 use crate::results::notes;
 pub use crate::results::recorder::{Key, Recorder};
 use crate::revisions::revision::Revision;
+use nbench_templates::lines::{
+    Comparison, Measurement, Note, OwnChangeLine, OwnLine, Rev, Stop, ThroughputLine, Verdict,
+};
 
 /// A failure of the store in our words.
 pub fn store_failure(error: &StoreError) -> Failure {
@@ -93,9 +95,8 @@ pub fn measurement_line(
     throughput: Option<&Throughput>,
 ) -> Option<Measurement> {
     let estimate = trial.estimate()?;
-    let implausible = trial.calibration().and_then(|c| c.implausible).map(Implausible::note);
-    let notes =
-        trial.plan().blocks.then_some(crate::foreign::bridge::NOTE).into_iter().chain(implausible);
+    let implausible = trial.calibration().and_then(|c| c.implausible).map(words::implausible);
+    let notes = trial.plan().blocks.then_some(Note::Blocks).into_iter().chain(implausible);
     Some(Measurement {
         package: key.package.clone(),
         target: key.target.clone(),
@@ -108,7 +109,7 @@ pub fn measurement_line(
         launches: estimate.launches,
         samples: estimate.samples,
         iters_per_sample: trial.calibration().and_then(|c| c.iters.first().copied()).unwrap_or(1),
-        stop: stop_word(trial.decide()),
+        stop: words::stop(trial.decide()),
         spread: estimate.spread,
         min: estimate.min,
         mean: estimate.mean,
@@ -119,16 +120,8 @@ pub fn measurement_line(
             .into_iter()
             .map(|own| OwnLine { name: own.name, unit: own.unit, value: own.value })
             .collect(),
-        notes: notes.map(str::to_owned).collect(),
+        notes: notes.collect(),
     })
-}
-
-/// Why a trial ended, in the stable word.
-pub fn stop_word(decision: Decision) -> String {
-    match decision {
-        Decision::Done(reason) => reason.word().to_owned(),
-        Decision::More => "unfinished".to_owned(),
-    }
 }
 
 /// Work per operation as a line has it.
@@ -151,7 +144,7 @@ pub fn measurement_result(line: &Measurement) -> MeasurementResult {
         launches: small(line.launches),
         samples: line.samples as u64,
         iters: line.iters_per_sample,
-        stop: line.stop.clone(),
+        stop: line.stop.to_string(),
         details: serde_json::to_string(line).unwrap_or_else(|_| "{}".to_owned()),
     }
 }
@@ -207,15 +200,14 @@ fn judged_line(
         high: judgement.interval.map(|i| i.high),
         confidence: Some(trial.looks().confidence()),
         look_error: judgement.interval.map(|i| i.level),
-        verdict: judgement.verdict.word().to_owned(),
+        verdict: words::verdict(judgement.verdict),
         threshold: trial.plan().threshold,
         pairs: judgement.pairs,
         launches: judgement.launches,
         smallest: judgement.smallest,
-        stop: stop_word(trial.decide()),
+        stop: words::stop(trial.decide()),
         reference_ns: times.map(|t| t.0),
         contender_ns: times.map(|t| t.1),
-        layout: "off".to_owned(),
         ..Comparison::default()
     }
 }
@@ -272,11 +264,11 @@ pub fn comparison_result(line: &Comparison) -> ComparisonResult {
         change: line.change,
         interval: line.low.zip(line.high),
         confidence: line.confidence,
-        verdict: line.verdict.clone(),
+        verdict: line.verdict.to_string(),
         launches: small(line.launches),
         pairs: line.pairs as u64,
         smallest: line.smallest,
-        stop: line.stop.clone(),
+        stop: line.stop.to_string(),
         details: serde_json::to_string(line).unwrap_or_else(|_| "{}".to_owned()),
     }
 }
@@ -289,7 +281,14 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         commit: side.commit.clone(),
         dirty: side.dirty_digest.is_some(),
     };
-    let told: Comparison = serde_json::from_str(&result.details).unwrap_or_default();
+    let mut told: Comparison = serde_json::from_str(&result.details).unwrap_or_default();
+    let verdict = Verdict::of_word(&result.verdict);
+    if verdict.is_none() {
+        told.notes.push(Note::Sentence(format!(
+            "the store has `{}` for its verdict, which this version does not know",
+            result.verdict
+        )));
+    }
     Some(Comparison {
         package: row.benchmark.package.clone(),
         target: row.benchmark.target.clone(),
@@ -300,12 +299,12 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         low: result.interval.map(|i| i.0),
         high: result.interval.map(|i| i.1),
         confidence: result.confidence,
-        verdict: result.verdict.clone(),
+        verdict: verdict.unwrap_or_default(),
         threshold: row.threshold,
         pairs: usize::try_from(result.pairs).unwrap_or(usize::MAX),
         launches: result.launches as usize,
         smallest: result.smallest,
-        stop: result.stop.clone(),
+        stop: Stop::of_word(&result.stop).unwrap_or(told.stop),
         ..told
     })
 }

@@ -13,8 +13,8 @@ use nbench_store::{
 };
 
 use crate::failure::{Exit, Failure};
-use crate::lines::{Comparison, FailureLine, Line};
 use crate::results::record::{comparison_result, now_ms, store_failure};
+use nbench_templates::lines::{Comparison, FailureLine, Line};
 
 /// Who a stored value belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

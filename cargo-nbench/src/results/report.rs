@@ -1,4 +1,4 @@
-//! Result lines for people: cards, comparisons, summaries. It turns [`crate::lines`] into text and
+//! Result lines for people: cards, comparisons, summaries. It turns [`nbench_templates::lines`] into text and
 //! hands it to the terminal; it neither measures nor stores.
 
 mod brief;
@@ -7,12 +7,12 @@ pub use brief::Brief;
 
 use nbench_templates::number::{change, count, duration, percent};
 
-use crate::lines::{
-    Comparison, FailureLine, Line, Measurement, NotMeasurable, OwnChangeLine, Skipped, Summary,
-    Unmatched,
-};
 use crate::term::text::beginning;
 use crate::term::{Term, Text, Tone};
+use nbench_templates::lines::{
+    Comparison, FailureLine, Line, Measurement, NotMeasurable, Note, OwnChangeLine, Skipped, Stop,
+    Summary, Unmatched, Verdict,
+};
 
 /// Prints one line in the format that was asked for.
 pub fn print(term: &mut Term, line: &Line) {
@@ -54,7 +54,7 @@ fn measurement(m: &Measurement) -> Text {
         text.say(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
     }
     let spread = m.spread.map_or("unavailable".to_owned(), |s| format!("{:.1} %", 100.0 * s));
-    let taken = if m.notes.iter().any(|note| note == crate::foreign::bridge::NOTE) {
+    let taken = if m.notes.contains(&Note::Blocks) {
         "a block each".to_owned()
     } else {
         format!("{} samples of {} iterations, spread {spread}", m.samples, m.iters_per_sample)
@@ -101,21 +101,21 @@ fn rate(amount: f64, unit: &str, nanos: f64) -> String {
 /// Where the lines below a verdict begin.
 const INDENT: usize = 13;
 
-fn tone_of(verdict: &str) -> Tone {
+fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
-        "slower" => Tone::Bad,
-        "faster" => Tone::Good,
-        "inconclusive" => Tone::Doubt,
-        _ => Tone::Plain,
+        Verdict::Slower => Tone::Bad,
+        Verdict::Faster => Tone::Good,
+        Verdict::Inconclusive => Tone::Doubt,
+        Verdict::Equivalent | Verdict::Identical => Tone::Plain,
     }
 }
 
 fn comparison(c: &Comparison) -> Text {
     let mut title = heading(&c.package, &c.target, &c.benchmark);
     title.push_str(&format!("  ({} against {})", c.contender.rev, c.reference.rev));
-    let mut text = Text::toned(tone_of(&c.verdict), &format!("{:<12}", c.verdict));
+    let mut text = Text::toned(tone_of(c.verdict), &format!("{:<12}", c.verdict));
     text.say(" ").add(Tone::Strong, &title);
-    if c.verdict == "identical" {
+    if c.verdict == Verdict::Identical {
         text.line(INDENT).say("the same code on both sides, not measured");
         return text;
     }
@@ -162,14 +162,14 @@ fn comparison(c: &Comparison) -> Text {
         ));
     }
     if let Some(smallest) = c.smallest
-        && c.verdict == "inconclusive"
+        && c.verdict == Verdict::Inconclusive
     {
         detail.push_str(&format!(
             "; this run could see changes of {} or more",
             percent(smallest).trim_start_matches('+')
         ));
     }
-    if c.stop != "decided" {
+    if c.stop != Stop::Decided {
         detail.push_str(&format!("; stopped: {}", c.stop));
     }
     text.line(INDENT).add(Tone::Faint, &detail);
@@ -334,14 +334,14 @@ mod tests {
             package: "p".into(),
             target: "t".into(),
             benchmark: "b".into(),
-            verdict: "inconclusive".into(),
+            verdict: Verdict::Inconclusive,
             change: Some(0.004),
             low: Some(-0.01),
             high: Some(0.018),
             smallest: Some(0.014),
             launches: 24,
             pairs: 1920,
-            stop: "last-look".into(),
+            stop: Stop::LastLook,
             ..Comparison::default()
         })
         .to_string();
@@ -349,12 +349,15 @@ mod tests {
         assert!(text.contains("+0.40 %") && text.contains("24 launches, 1920 pairs"), "{text}");
     }
 
-    /// Puts `words` in the place of every text but the type, and among the notes.
+    /// Puts `words` in the place of every text that is not of a fixed set, and among the notes.
     fn put_everywhere(value: &mut serde_json::Value, words: &str) {
         match value {
             serde_json::Value::String(text) => words.clone_into(text),
             serde_json::Value::Object(fields) => {
-                for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "type") {
+                for (name, field) in fields.iter_mut() {
+                    if ["type", "verdict", "stop", "layout"].contains(&name.as_str()) {
+                        continue;
+                    }
                     if name == "notes" {
                         *field = serde_json::json!([words]);
                     }

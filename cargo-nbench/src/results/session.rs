@@ -11,8 +11,9 @@ use nbench_engine::{geometric_mean, launch_estimates};
 use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
 
 use crate::failure::Failure;
-use crate::lines::{Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Rev, Summary};
 use crate::measure::drive::{At, Sink, Task, Trial};
+use crate::measure::layout::{LayoutControl, LayoutFindings};
+use crate::measure::words;
 use crate::results::page::Page;
 use crate::results::record::{
     self, Key, Recorder, comparison_line, measurement_line, paired_launch, small, throughput_line,
@@ -20,6 +21,10 @@ use crate::results::record::{
 use crate::results::report::{self, Brief};
 use crate::revisions::revision::Revision;
 use crate::term::Term;
+use nbench_templates::lines::{
+    Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Note, Rev, Stop, Summary,
+    Verdict,
+};
 
 /// What a run measures, for lines and rows.
 #[derive(Debug, Clone)]
@@ -142,7 +147,7 @@ impl<'t> Session<'t> {
         let sides = (task.picks[subjects.0].side, task.picks[subjects.1].side);
         let key = (line.package.clone(), line.target.clone());
         if let Some(notes) = self.notes.get(&key).and_then(|notes| notes.get(&sides)) {
-            line.notes.splice(0..0, notes.iter().cloned());
+            line.notes.splice(0..0, notes.iter().cloned().map(Note::from));
         }
     }
 
@@ -173,9 +178,8 @@ impl<'t> Session<'t> {
                 benchmark: key.benchmark.clone(),
                 reference: self.rev(0),
                 contender: self.rev(contender),
-                verdict: nbench_engine::Verdict::Identical.word().to_owned(),
-                stop: "identical".to_owned(),
-                layout: "off".to_owned(),
+                verdict: Verdict::Identical,
+                stop: Stop::Identical,
                 threshold,
                 ..Comparison::default()
             };
@@ -292,7 +296,7 @@ impl<'t> Session<'t> {
                 let (contender, _) = self.subject(at, task, second);
                 let mut line =
                     record::between_line(&key, trial, (first, second), reference, contender);
-                task.layout.annotate(&mut line, second);
+                with_layout(&mut line, &task.layout, second);
                 self.annotate(&mut line, task, (first, second));
                 // Neither counted nor gated: the summary is about the reference.
                 self.brief.say(self.term, &Line::Comparison(Box::new(line)));
@@ -400,14 +404,27 @@ impl<'t> Session<'t> {
             };
             let line = Measurement {
                 iters_per_sample: iters,
-                stop: record::stop_word(trial.decide()),
-                notes: line.notes.iter().chain(&task.notes).cloned().collect(),
+                stop: words::stop(trial.decide()),
+                notes: line.notes.iter().cloned().chain(notes_of(task)).collect(),
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
             self.say(Line::Measurement(line));
         }
     }
+}
+
+/// Notes on how a task was run.
+fn notes_of(task: &Task) -> impl Iterator<Item = Note> {
+    task.notes.iter().cloned().map(Note::from)
+}
+
+/// Adds to the result of the deciding trial what its layouts are worth.
+fn with_layout(line: &mut Comparison, control: &LayoutControl, contender: usize) {
+    let LayoutFindings { state, share, notes } = control.findings(line, contender);
+    line.layout = state;
+    line.layout_share = share;
+    line.notes.extend(notes);
 }
 
 /// What a run found so far, as far as somebody who waits wants to know.
@@ -458,7 +475,7 @@ impl Sink for Session<'_> {
                 let key = key(at, &task.name, 0);
                 if let Some(mut line) = measurement_line(&key, trial, at.offer.throughput.as_ref())
                 {
-                    line.notes.extend(task.notes.iter().cloned());
+                    line.notes.extend(notes_of(task));
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
                     self.say(Line::Measurement(line));
                 }
@@ -482,9 +499,9 @@ impl Sink for Session<'_> {
                         other,
                         task.adjusted.get(contender - 1).copied().flatten(),
                     );
-                    task.layout.annotate(&mut line, contender);
+                    with_layout(&mut line, &task.layout, contender);
                     self.annotate(&mut line, task, (0, contender));
-                    line.notes.extend(task.notes.iter().cloned());
+                    line.notes.extend(notes_of(task));
                     if !is_between_cases(task) {
                         self.estimates.push((contender, launch_estimates(deciding, contender)));
                     }

@@ -197,7 +197,7 @@ impl Tally {
             Verdict::Faster => self.faster += 1,
             Verdict::Slower => self.slower += 1,
             Verdict::Equivalent => self.equivalent += 1,
-            Verdict::Inconclusive | Verdict::Identical => self.inconclusive += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
         }
     }
 

@@ -20,10 +20,10 @@ use crate::build::one_path;
 use crate::build::own_runner::{self, Place};
 use crate::build::relink::capture;
 use crate::failure::{Exit, Failure};
-use crate::lines::{Line, NotMeasurable};
 use crate::revisions::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
+use nbench_templates::lines::{Line, NotMeasurable};
 
 /// Checks out and builds every revision; equal trees share a checkout.
 ///

@@ -11,8 +11,8 @@ use crate::build::cargo::{
 use crate::build::overlay::{Sources, generate};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::lines::{Line, NotMeasurable, Skipped};
 use crate::term::Term;
+use nbench_templates::lines::{Line, NotMeasurable, Skipped};
 
 /// One side of an overlay.
 pub struct Request<'r> {

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use nbench::wire::Offer;
 
 use crate::build::cargo::BuildOptions;
-use crate::lines::Line;
 use crate::measure::filter::Filter;
 use crate::measure::suite::Listed;
 use crate::measure::walk::Listing;
 use crate::revisions::revision::Revision;
+use nbench_templates::lines::Line;
 
 /// Whether the flag can be taken along with the others, and whose benchmarks it takes.
 #[derive(Clone, Copy)]
@@ -133,9 +133,9 @@ impl Newcomers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::Unmatched;
     use crate::measure::launch::Program;
     use crate::measure::suite::{Target, Unsteady};
+    use nbench_templates::lines::Unmatched;
 
     fn listed(sides: &[&[&str]]) -> Listed {
         let program = Program { path: "x".into(), cwd: ".".into(), ..Program::default() };

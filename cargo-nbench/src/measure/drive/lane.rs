@@ -6,7 +6,7 @@ use nbench_engine::StopReason;
 
 use super::{Trial, Unit, uses_threads};
 use crate::measure::launch::Program;
-use crate::measure::layout::{Drawn, Standing, Supply, target_seed};
+use crate::measure::layout::{Drawn, LayoutControl, SecondTrial, Supply, target_seed};
 
 /// One bench target, built for every side.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ pub struct LaneLuck {
     launches: usize,
     /// Whether second trials confirm what first ones said.
     confirming: bool,
-    /// The launch whose layout every further one has, while second trials hold it.
-    held: Option<usize>,
+    /// The launch whose layout every further one has, while second trials explain the spread.
+    fixed: Option<usize>,
     /// The executables of this launch, or why it has none; nothing where none are wanted.
     pub(super) drawn: Option<Result<Drawn, String>>,
 }
@@ -70,7 +70,7 @@ impl Default for LaneLuck {
             supply: Supply::Kept,
             launches: 0,
             confirming: false,
-            held: None,
+            fixed: None,
             drawn: None,
         }
     }
@@ -103,8 +103,8 @@ impl Lane {
     /// With `explain`, what stays inconclusive is told the share of its layout.
     pub fn vary_layouts(&mut self, when: Layouts, supply: Supply, explain: bool) {
         for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
-            let standing = Standing::new(when, &supply);
-            task.layout = if explain { standing.explaining() } else { standing };
+            let control = LayoutControl::new(when, &supply);
+            task.layout = if explain { control.explaining() } else { control };
         }
         self.luck = LaneLuck { when, supply, ..LaneLuck::default() };
     }
@@ -121,7 +121,7 @@ impl Lane {
         // Those of the last launch go first: they have the same names.
         self.luck.drawn = None;
         if wanted {
-            let launch = self.luck.held.unwrap_or(self.luck.launches);
+            let launch = self.luck.fixed.unwrap_or(self.luck.launches);
             self.luck.drawn = self.luck.supply.draw(seed, launch);
         }
         self.luck.launches += 1;
@@ -143,17 +143,12 @@ impl Lane {
             return;
         }
         for unit in self.units.iter_mut().filter(|unit| !unit.failed) {
-            for task in unit.tasks.iter_mut().filter(|task| task.layout.pending) {
-                if let Trial::Compare(trial) = &mut task.trial
-                    && task.layout.needs_confirmation(trial)
-                {
-                    task.layout.confirm(trial);
-                    self.luck.confirming = true;
-                } else if let Trial::Compare(trial) = &mut task.trial
-                    && task.layout.needs_held_layout(trial)
-                {
-                    task.layout.hold(trial);
-                    self.luck.held = Some(self.luck.launches);
+            for task in &mut unit.tasks {
+                let Trial::Compare(trial) = &mut task.trial else { continue };
+                match task.layout.begin_second(trial) {
+                    Some(SecondTrial::Confirm) => self.luck.confirming = true,
+                    Some(SecondTrial::Explain) => self.luck.fixed = Some(self.luck.launches),
+                    None => {}
                 }
             }
         }
@@ -162,9 +157,7 @@ impl Lane {
     /// Ends what is not finished. A second trial that did not come to its end is given up.
     pub(super) fn stop(&mut self, reason: StopReason) {
         for task in self.units.iter_mut().flat_map(|unit| &mut unit.tasks) {
-            if let Trial::Compare(trial) = &mut task.trial
-                && task.layout.pending
-            {
+            if let Trial::Compare(trial) = &mut task.trial {
                 task.layout.give_up(trial, "it was stopped before fresh layouts confirmed it");
             }
         }

@@ -27,7 +27,8 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                 let own = task.picks.len() - 1;
                 if let Trial::Compare(trial) = &mut task.trial {
                     let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
-                    if !task.told && !task.layout.is_holding() && trial.plan().control_discovery {
+                    if !task.told && !task.layout.is_explaining() && trial.plan().control_discovery
+                    {
                         withdraw_unconfirmed(trial, &own);
                         task.adjusted = own;
                     }
@@ -35,13 +36,11 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                 if task.told || task.trial.decide() == Decision::More {
                     continue;
                 }
-                if let Trial::Compare(trial) = &mut task.trial {
-                    task.layout.release(trial);
-                }
-                task.layout.pending = matches!(&task.trial, Trial::Compare(trial)
-                    if task.layout.needs_confirmation(trial)
-                        || task.layout.needs_held_layout(trial));
-                if !task.layout.pending {
+                let second_is_due = match &mut task.trial {
+                    Trial::Compare(trial) => task.layout.finish(trial),
+                    Trial::Measure(_) => false,
+                };
+                if !second_is_due {
                     task.told = true;
                     task.notes.extend(notes.iter().cloned());
                     sink.finished(At { package, target, offer: &unit.offer }, task);

@@ -1,12 +1,14 @@
 //! What is said of layouts, by table; when they are drawn; and that nothing of them is left.
 
-use super::{Drawn, Standing, Supply, order, target_seed};
-use crate::lines::Comparison;
+use super::supply::order;
+use super::{Drawn, LayoutControl, SecondTrial, Supply, target_seed};
 use crate::measure::launch::Program;
+use crate::measure::words;
 use nbench_config::Layouts as When;
 use nbench_engine::Round;
 use nbench_engine::Silent;
-use nbench_engine::{Compare, Decision, Plan};
+use nbench_engine::{Compare, Decision, Plan, Verdict};
+use nbench_templates::lines::Comparison;
 use std::collections::BTreeSet;
 
 /// A trial of ten launches in which contenders take `changes` more than the reference.
@@ -27,15 +29,16 @@ fn launches(trial: &mut Compare, changes: &[f64], count: usize) {
 }
 
 /// The word and the notes for a result of `trial`.
-fn said(standing: &Standing, trial: &Compare, contender: usize) -> (String, Vec<String>) {
-    let judgement = standing.deciding(trial, contender).judgement(contender);
-    let mut line = Comparison {
-        verdict: judgement.verdict.word().to_owned(),
+fn said(control: &LayoutControl, trial: &Compare, contender: usize) -> (String, Vec<String>) {
+    let judgement = control.deciding(trial, contender).judgement(contender);
+    let line = Comparison {
+        verdict: words::verdict(judgement.verdict),
         change: judgement.change,
         ..Comparison::default()
     };
-    standing.annotate(&mut line, contender);
-    (line.layout, line.notes)
+    let findings = control.findings(&line, contender);
+    let notes = findings.notes.iter().map(ToString::to_string).collect();
+    (findings.state.word().to_owned(), notes)
 }
 
 fn unavailable() -> Supply {
@@ -57,11 +60,11 @@ fn small_calls_without_fresh_layouts_may_be_layout() {
         (When::Confirm, &unavailable, -0.03, "unconfirmed", Some("`gold` cannot")),
         (When::Confirm, &ready, 0.08, "off", None),
     ] {
-        let mut standing = Standing::new(when, supply);
+        let mut control = LayoutControl::new(when, supply);
         if when == When::Fresh && matches!(supply, Supply::Ready(_)) {
-            standing.count(Ok(()));
+            control.count(Ok(()));
         }
-        let (layout, notes) = said(&standing, &trial(&[change]), 1);
+        let (layout, notes) = said(&control, &trial(&[change]), 1);
         assert_eq!(layout, word, "{when:?} {change}");
         assert_eq!(notes.len(), usize::from(note.is_some()), "{when:?} {change}: {notes:?}");
         if let Some(note) = note {
@@ -75,44 +78,47 @@ fn small_calls_without_fresh_layouts_may_be_layout() {
 
 #[test]
 fn a_launch_that_could_not_be_linked_is_said_whatever_the_verdict() {
-    let mut standing = Standing::new(When::Fresh, &Supply::Ready(Vec::new()));
-    standing.count(Ok(()));
-    standing.count(Err("the disk is full"));
-    standing.count(Err("again"));
-    let (layout, notes) = said(&standing, &trial(&[0.08]), 1);
+    let mut control = LayoutControl::new(When::Fresh, &Supply::Ready(Vec::new()));
+    control.count(Ok(()));
+    control.count(Err("the disk is full"));
+    control.count(Err("again"));
+    let (layout, notes) = said(&control, &trial(&[0.08]), 1);
     assert_eq!(layout, "unconfirmed");
     assert_eq!(notes, ["2 of 3 launches kept the link layouts of the builds: the disk is full"]);
-    let (_, notes) = said(&standing, &trial(&[0.03]), 1);
+    let (_, notes) = said(&control, &trial(&[0.03]), 1);
     assert_eq!(notes, ["may be layout: the disk is full"]);
 }
 
 #[test]
 fn a_second_trial_decides_small_calls_and_leaves_the_others() {
     let ready = Supply::Ready(Vec::new());
-    let mut standing = Standing::new(When::Confirm, &ready);
+    let mut control = LayoutControl::new(When::Confirm, &ready);
     let mut trial = trial(&[0.03, 0.5]);
-    assert!(standing.needs_confirmation(&trial));
-    standing.confirm(&mut trial);
-    assert_eq!((standing.launches_before(), trial.launches().len()), (10, 0));
+    assert!(control.finish(&mut trial), "a second trial is due");
+    assert!(control.finish(&mut trial), "and still is while others of the target go on");
+    assert_eq!(control.launches_before(), 0);
+    assert_eq!(control.begin_second(&mut trial), Some(SecondTrial::Confirm));
+    assert_eq!((control.launches_before(), trial.launches().len()), (10, 0));
     assert_eq!(trial.decide(), Decision::More);
     launches(&mut trial, &[0.001, 0.4], 10);
     assert!(matches!(trial.decide(), Decision::Done(_)));
-    assert!(!standing.needs_confirmation(&trial), "once is enough");
-    standing.count(Ok(()));
-    let (layout, notes) = said(&standing, &trial, 1);
+    assert!(!control.finish(&mut trial), "once is enough");
+    assert_eq!(control.begin_second(&mut trial), None);
+    control.count(Ok(()));
+    let (layout, notes) = said(&control, &trial, 1);
     assert_eq!((layout.as_str(), notes.len()), ("fresh", 1));
     assert!(notes[0].ends_with("it read slower +3.00 %"), "{notes:?}");
-    assert_eq!(standing.deciding(&trial, 1).judgement(1).verdict.word(), "equivalent");
-    let other = standing.deciding(&trial, 2).judgement(2);
+    assert_eq!(control.deciding(&trial, 1).judgement(1).verdict, Verdict::Equivalent);
+    let other = control.deciding(&trial, 2).judgement(2);
     assert!((other.change.unwrap() - 0.5).abs() < 1e-9, "the first trial's: {other:?}");
-    assert_eq!(said(&standing, &trial, 2), ("off".to_owned(), Vec::new()));
+    assert_eq!(said(&control, &trial, 2), ("off".to_owned(), Vec::new()));
 }
 
 #[test]
 fn nothing_is_confirmed_that_need_not_or_cannot_be() {
     let ready = Supply::Ready(Vec::new());
     let needs = |when, supply: &Supply, change| {
-        Standing::new(when, supply).needs_confirmation(&trial(&[change]))
+        LayoutControl::new(when, supply).needs_confirmation(&trial(&[change]))
     };
     assert!(needs(When::Confirm, &ready, -0.02));
     assert!(!needs(When::Confirm, &ready, 0.001));
@@ -124,15 +130,15 @@ fn nothing_is_confirmed_that_need_not_or_cannot_be() {
 
 #[test]
 fn a_confirmation_that_was_stopped_leaves_the_first_trial_and_says_so() {
-    let mut standing = Standing::new(When::Confirm, &Supply::Ready(Vec::new()));
+    let mut control = LayoutControl::new(When::Confirm, &Supply::Ready(Vec::new()));
     let mut trial = trial(&[0.03]);
-    standing.confirm(&mut trial);
-    standing.pending = true;
+    assert!(control.finish(&mut trial));
+    control.begin_second(&mut trial);
     launches(&mut trial, &[0.0], 2);
-    standing.give_up(&mut trial, "stopped");
-    assert_eq!((trial.launches().len(), standing.pending), (10, false));
+    control.give_up(&mut trial, "stopped");
+    assert_eq!((trial.launches().len(), control.finish(&mut trial)), (10, false));
     let expected = ("unconfirmed".to_owned(), vec!["may be layout: stopped".to_owned()]);
-    assert_eq!(said(&standing, &trial, 1), expected);
+    assert_eq!(said(&control, &trial, 1), expected);
 }
 
 #[test]
@@ -167,7 +173,7 @@ fn executables_of_a_launch_stand_in_for_the_built_ones_and_vanish() {
 #[test]
 fn what_stays_inconclusive_is_told_the_share_of_its_layout() {
     let ready = Supply::Ready(Vec::new());
-    let standing = || Standing::new(When::Fresh, &ready).explaining();
+    let control = || LayoutControl::new(When::Fresh, &ready).explaining();
     // Launches at +-4 % around zero: undecided to the last look.
     let swinging = |trial: &mut Compare, by: f64, count: usize| {
         for launch in 0..count {
@@ -176,40 +182,38 @@ fn what_stays_inconclusive_is_told_the_share_of_its_layout() {
     };
     let mut trial = Compare::new("x", 2, Plan::default());
     swinging(&mut trial, 0.04, 23);
-    assert!(!standing().needs_held_layout(&trial), "it goes on");
+    assert!(!control().needs_explanation(&trial), "it goes on");
     swinging(&mut trial, 0.04, 1);
-    assert!(!Standing::new(When::Fresh, &ready).needs_held_layout(&trial), "nobody asked");
-    assert!(!Standing::new(When::Off, &ready).explaining().needs_held_layout(&trial));
-    let mut standing = standing();
-    assert!(standing.needs_held_layout(&trial));
-
-    standing.hold(&mut trial);
-    assert!(standing.is_holding() && trial.launches().is_empty());
-    assert_eq!(standing.evidence(&trial).launches().len(), 24);
+    assert!(!LayoutControl::new(When::Fresh, &ready).needs_explanation(&trial), "nobody asked");
+    assert!(!LayoutControl::new(When::Off, &ready).explaining().needs_explanation(&trial));
+    let mut control = control();
+    assert!(control.finish(&mut trial));
+    assert_eq!(control.begin_second(&mut trial), Some(SecondTrial::Explain));
+    assert!(control.is_explaining() && trial.launches().is_empty());
+    assert_eq!(control.evidence(&trial).launches().len(), 24);
     swinging(&mut trial, 0.004, 6);
     assert!(matches!(trial.decide(), Decision::Done(_)));
-    standing.release(&mut trial);
+    assert!(!control.finish(&mut trial), "once is enough");
     assert_eq!(trial.launches().len(), 24, "the result is that of the first trial");
-    assert!(!standing.needs_held_layout(&trial), "once is enough");
-    standing.count(Ok(()));
-    let mut line = Comparison::default();
-    standing.annotate(&mut line, 1);
-    let share = line.layout_share.unwrap();
+    assert!(!control.finish(&mut trial), "nor is it at the next look of others");
+    control.count(Ok(()));
+    let share = control.findings(&Comparison::default(), 1).share.unwrap();
     assert!(share.share > 0.98 && share.low > 0.9 && share.high <= 1.0, "{share:?}");
 }
 
 #[test]
 fn an_explanation_that_was_cut_off_leaves_the_result_as_it_was() {
-    let mut standing = Standing::new(When::Fresh, &Supply::Ready(Vec::new())).explaining();
+    let mut control = LayoutControl::new(When::Fresh, &Supply::Ready(Vec::new())).explaining();
     let mut trial = Compare::new("x", 2, Plan::default());
     for launch in 0..24 {
         launches(&mut trial, &[if launch % 2 == 0 { 0.04 } else { -0.04 }], 1);
     }
-    standing.hold(&mut trial);
+    assert!(control.finish(&mut trial));
+    control.begin_second(&mut trial);
     launches(&mut trial, &[0.5], 2);
-    standing.give_up(&mut trial, "interrupted");
-    standing.count(Ok(()));
-    assert!(!standing.is_holding() && !standing.needs_held_layout(&trial));
-    let (layout, _) = said(&standing, &trial, 1);
+    control.give_up(&mut trial, "interrupted");
+    control.count(Ok(()));
+    assert!(!control.is_explaining() && !control.finish(&mut trial));
+    let (layout, _) = said(&control, &trial, 1);
     assert_eq!((layout.as_str(), trial.launches().len()), ("fresh", 24));
 }

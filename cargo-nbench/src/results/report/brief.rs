@@ -2,12 +2,13 @@
 //! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
 //! with `--verbose`. It counts nothing that a summary counts.
 
-use nbench_engine::StopReason;
 use nbench_templates::number::{change, count, duration};
 
 use super::{INDENT, heading, rate, tone_of};
-use crate::lines::{Comparison, Context, FailureLine, Line, Measurement};
 use crate::term::{Term, Text, Tone};
+use nbench_templates::lines::{
+    Comparison, Context, FailureLine, Line, Measurement, Note, Stop, Verdict,
+};
 
 /// Most names at the end: with totals, gate and errors they fit a screen of thirty lines.
 const NAMES: usize = 20;
@@ -30,16 +31,16 @@ pub struct Brief {
     changed: Vec<Named>,
     failed: Vec<(String, String)>,
     /// Notes on calls and how many had them.
-    notes: Vec<(String, usize)>,
+    notes: Vec<(Note, usize)>,
     /// Benchmarks without a verdict, and their notes with how many had each.
     open: usize,
-    open_notes: Vec<(String, usize)>,
+    open_notes: Vec<(Note, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     name: String,
-    verdict: String,
+    verdict: Verdict,
     change: f64,
 }
 
@@ -83,10 +84,10 @@ impl Brief {
 
     fn keep(&mut self, c: &Comparison) {
         self.results += 1;
-        if let ("slower" | "faster", Some(change)) = (c.verdict.as_str(), c.change) {
-            self.changed.push(Named { name: self.name(c), verdict: c.verdict.clone(), change });
+        if let (true, Some(change)) = (c.verdict.is_call(), c.change) {
+            self.changed.push(Named { name: self.name(c), verdict: c.verdict, change });
         }
-        if c.verdict == "inconclusive" {
+        if c.verdict == Verdict::Inconclusive {
             self.open += 1;
             for note in &c.notes {
                 add(&mut self.open_notes, note);
@@ -104,9 +105,9 @@ impl Brief {
     }
 
     fn comparison(&mut self, c: &Comparison) -> Text {
-        let mut text = Text::toned(tone_of(&c.verdict), &format!("{:<12}", c.verdict));
+        let mut text = Text::toned(tone_of(c.verdict), &format!("{:<12}", c.verdict));
         text.say(" ").add(Tone::Strong, &self.name(c));
-        if c.verdict == "identical" {
+        if c.verdict == Verdict::Identical {
             return text;
         }
         text.say(&format!("  {}", c.change.map_or("no change known".to_owned(), change)));
@@ -122,7 +123,7 @@ impl Brief {
             text.say(&format!("  {} {before} -> {after}", own.name));
         }
         // A doubt about a call is no detail; advice on how to get one is.
-        if matches!(c.verdict.as_str(), "slower" | "faster") {
+        if c.verdict.is_call() {
             for note in &c.notes {
                 if add(&mut self.notes, note) == 1 {
                     text.line(INDENT).add(Tone::Doubt, &format!("note: {note}"));
@@ -137,7 +138,7 @@ impl Brief {
     pub fn end(mut self, term: &mut Term) {
         if self.results > FEW {
             for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
-                let note = cut(note, 2 * LONGEST_NAME);
+                let note = cut(&note.to_string(), 2 * LONGEST_NAME);
                 let text = format!("note on {count} that are slower or faster: {note}");
                 term.line(Text::toned(Tone::Doubt, &text));
             }
@@ -148,7 +149,7 @@ impl Brief {
         if let Some((note, count)) = most.filter(|(_, count)| 2 * count >= self.open)
             && !term.is_verbose()
         {
-            let note = cut(note, 2 * LONGEST_NAME);
+            let note = cut(&note.to_string(), 2 * LONGEST_NAME);
             term.line(Text::toned(Tone::Doubt, &format!("why {count} inconclusive: {note}")));
         }
     }
@@ -158,21 +159,21 @@ impl Brief {
             term.line("");
         }
         self.changed.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
-        let of = |verdict: &str| -> Vec<&Named> {
+        let of = |verdict: Verdict| -> Vec<&Named> {
             self.changed.iter().filter(|named| named.verdict == verdict).collect()
         };
-        let (slower, faster) = (of("slower"), of("faster"));
+        let (slower, faster) = (of(Verdict::Slower), of(Verdict::Faster));
         let [slow, fail, fast] = shares([slower.len(), self.failed.len(), faster.len()]);
         for (named, shown) in [(&slower, slow), (&faster, fast)] {
             for one in named.iter().take(shown) {
-                let mut text = Text::toned(tone_of(&one.verdict), &format!("{:<12}", one.verdict));
+                let mut text = Text::toned(tone_of(one.verdict), &format!("{:<12}", one.verdict));
                 text.say(&format!(" {:>8}  {}", change(one.change), cut(&one.name, LONGEST_NAME)));
                 term.line(text);
             }
             if let [.., least] = named.get(shown..).unwrap_or_default() {
                 let count = named.len() - shown;
                 let by = change(least.change);
-                let tone = tone_of(&least.verdict);
+                let tone = tone_of(least.verdict);
                 let mut text = Text::toned(tone, &format!("{:<12}", least.verdict));
                 text.say(&format!(" .. and {count} more, down to {by}, in the lines above"));
                 term.line(text);
@@ -198,12 +199,12 @@ impl Brief {
 }
 
 /// Counts one more of `note`; how many that makes.
-fn add(notes: &mut Vec<(String, usize)>, note: &str) -> usize {
+fn add(notes: &mut Vec<(Note, usize)>, note: &Note) -> usize {
     if let Some((_, count)) = notes.iter_mut().find(|(known, _)| known == note) {
         *count += 1;
         return *count;
     }
-    notes.push((note.to_owned(), 1));
+    notes.push((note.clone(), 1));
     1
 }
 
@@ -240,7 +241,7 @@ fn measurement(m: &Measurement) -> Text {
             text.say(&format!("  no interval with {} launches", m.launches));
         }
     }
-    if m.stop == StopReason::Budget.word() || m.stop == StopReason::MaxLaunches.word() {
+    if matches!(m.stop, Stop::Budget | Stop::MaxLaunches) {
         text.add(Tone::Doubt, &format!("  not as precise as asked for: {}", m.stop));
     }
     if let Some(work) = &m.throughput {

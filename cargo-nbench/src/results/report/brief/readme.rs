@@ -1,7 +1,7 @@
 //! The samples of output in the README are what is printed today.
 
 use super::tests::printed;
-use crate::lines::{Comparison, GeometricMeanLine, Line, Rev, Summary};
+use nbench_templates::lines::{Comparison, GeometricMeanLine, Line, Rev, Stop, Summary, Verdict};
 
 const README: &str = include_str!("../../../../../README.md");
 
@@ -11,13 +11,13 @@ fn samples() -> Vec<&'static str> {
     blocks.filter(|block| block.contains("µs -> ") && !block.starts_with("rust")).collect()
 }
 
-fn line(verdict: &str, name: [&str; 3], change: [f64; 3], times: [f64; 2]) -> Comparison {
+fn line(verdict: Verdict, name: [&str; 3], change: [f64; 3], times: [f64; 2]) -> Comparison {
     let rev = |rev: &str| Rev { rev: rev.into(), ..Rev::default() };
     Comparison {
         package: name[0].into(),
         target: name[1].into(),
         benchmark: name[2].into(),
-        verdict: verdict.into(),
+        verdict,
         reference: rev("b4c9ce1^"),
         contender: rev("@tree"),
         change: Some(change[0]),
@@ -26,7 +26,7 @@ fn line(verdict: &str, name: [&str; 3], change: [f64; 3], times: [f64; 2]) -> Co
         reference_ns: Some(times[0]),
         contender_ns: Some(times[1]),
         threshold: 0.005,
-        stop: "decided".into(),
+        stop: Stop::Decided,
         ..Comparison::default()
     }
 }
@@ -34,8 +34,12 @@ fn line(verdict: &str, name: [&str; 3], change: [f64; 3], times: [f64; 2]) -> Co
 #[test]
 fn samples_are_what_is_printed() {
     let paired = |id| ["unicode-segmentation", "paired", id];
-    let faster =
-        line("faster", paired("arabic/words"), [-0.418, -0.422, -0.412], [612e3, 612e3 * 0.582]);
+    let faster = line(
+        Verdict::Faster,
+        paired("arabic/words"),
+        [-0.418, -0.422, -0.412],
+        [612e3, 612e3 * 0.582],
+    );
     let launch_changes = [vec![-0.423], vec![-0.42; 8], vec![-0.41]].concat();
     let faster = Comparison {
         launch_changes,
@@ -46,17 +50,21 @@ fn samples_are_what_is_printed() {
         ..faster
     };
     let open = line(
-        "inconclusive",
+        Verdict::Inconclusive,
         paired("english/graphemes"),
         [0.0055, -0.042, 0.054],
         [200e3, 200e3 * 1.0055],
     );
     let integers = ["workloads", "workloads", "integers"];
-    let same =
-        line("equivalent", integers, [0.0047, 0.0032, 0.0089], [31_240.0, 31_240.0 * 1.0047]);
+    let same = line(
+        Verdict::Equivalent,
+        integers,
+        [0.0047, 0.0032, 0.0089],
+        [31_240.0, 31_240.0 * 1.0047],
+    );
     let identical = Comparison {
-        verdict: "identical".into(),
-        ..line("identical", ["demo", "words", "words/count"], [0.0; 3], [0.0; 2])
+        verdict: Verdict::Identical,
+        ..line(Verdict::Identical, ["demo", "words", "words/count"], [0.0; 3], [0.0; 2])
     };
     let summary = Summary {
         faster: 14,
@@ -99,7 +107,7 @@ fn samples_are_what_is_printed() {
     // A verdict of the samples follows from its own numbers.
     for (c, threshold) in [(&same, 0.01), (&faster, 0.005)] {
         let within = c.low.unwrap() >= -threshold && c.high.unwrap() <= threshold;
-        assert_eq!(within, c.verdict == "equivalent");
+        assert_eq!(within, c.verdict == Verdict::Equivalent);
     }
 }
 

@@ -1,17 +1,17 @@
 //! What a reader of the last thirty lines learns, from few benchmarks to hundreds.
 
 use super::*;
-use crate::lines::{Rev, Summary};
 use crate::term::kept::Kept;
 use crate::term::{Colour, Format};
+use nbench_templates::lines::{Rev, Summary};
 
-fn compared(id: &str, verdict: &str, change: f64) -> Line {
+fn compared(id: &str, verdict: Verdict, change: f64) -> Line {
     let rev = |rev: &str| Rev { rev: rev.into(), ..Rev::default() };
     Line::Comparison(Box::new(Comparison {
         package: "p".into(),
         target: "t".into(),
         benchmark: id.into(),
-        verdict: verdict.into(),
+        verdict,
         reference: rev("v1"),
         contender: rev("v2"),
         change: Some(change),
@@ -55,7 +55,7 @@ pub(super) fn printed(lines: &[Line], sides: usize, verbose: bool) -> Vec<String
 
 #[test]
 fn a_benchmark_is_one_line_unless_all_is_asked_for() {
-    let lines = [compared("words/count", "slower", 0.2)];
+    let lines = [compared("words/count", Verdict::Slower, 0.2)];
     let brief = printed(&lines, 2, false);
     assert_eq!(brief.len(), 2, "{brief:?}");
     assert_eq!(
@@ -70,12 +70,12 @@ fn a_benchmark_is_one_line_unless_all_is_asked_for() {
 #[test]
 fn the_last_thirty_lines_of_hundreds_tell_what_is_slower_faster_and_failed() {
     let mut lines: Vec<Line> =
-        (0..160).map(|i| compared(&format!("same/{i}"), "equivalent", 0.0)).collect();
+        (0..160).map(|i| compared(&format!("same/{i}"), Verdict::Equivalent, 0.0)).collect();
     lines.extend(
-        (0..17).map(|i| compared(&format!("worse/{i}"), "slower", 0.01 * f64::from(i + 1))),
+        (0..17).map(|i| compared(&format!("worse/{i}"), Verdict::Slower, 0.01 * f64::from(i + 1))),
     );
     lines.extend(
-        (0..3).map(|i| compared(&format!("better/{i}"), "faster", -0.02 * f64::from(i + 1))),
+        (0..3).map(|i| compared(&format!("better/{i}"), Verdict::Faster, -0.02 * f64::from(i + 1))),
     );
     lines.insert(5, failure("broken/1", "\nindex out of bounds\nstack backtrace:"));
     let all = printed(&lines, 2, false);
@@ -100,10 +100,11 @@ fn the_last_thirty_lines_of_hundreds_tell_what_is_slower_faster_and_failed() {
 #[test]
 fn however_much_changed_the_end_fits_a_screen_and_says_how_much_more() {
     let mut lines: Vec<Line> = (0..150)
-        .map(|i| compared(&format!("worse/{i}"), "slower", 0.01 * f64::from(i + 1)))
+        .map(|i| compared(&format!("worse/{i}"), Verdict::Slower, 0.01 * f64::from(i + 1)))
         .collect();
     lines.extend(
-        (0..40).map(|i| compared(&format!("better/{i}"), "faster", -0.002 * f64::from(i + 1))),
+        (0..40)
+            .map(|i| compared(&format!("better/{i}"), Verdict::Faster, -0.002 * f64::from(i + 1))),
     );
     lines.extend((0..30).map(|i| failure(&format!("broken/{i}"), &"long ".repeat(100))));
     let all = printed(&lines, 2, false);
@@ -132,10 +133,11 @@ fn names_at_the_end_are_shared_by_importance() {
 
 #[test]
 fn little_that_was_said_is_not_said_again_and_a_note_once() {
-    let lines: Vec<Line> = (0..FEW).map(|i| compared(&format!("b{i}"), "slower", 0.1)).collect();
+    let lines: Vec<Line> =
+        (0..FEW).map(|i| compared(&format!("b{i}"), Verdict::Slower, 0.1)).collect();
     assert_eq!(printed(&lines, 2, false).len(), FEW + 1);
     let noted: Vec<Line> = (0..8)
-        .map(|i| match compared(&format!("b{i}"), "slower", 0.1) {
+        .map(|i| match compared(&format!("b{i}"), Verdict::Slower, 0.1) {
             Line::Comparison(c) => {
                 Line::Comparison(Box::new(Comparison { notes: vec!["a doubt".into()], ..*c }))
             }
@@ -169,12 +171,13 @@ fn the_host_is_told_in_a_line_that_fits() {
 
 #[test]
 fn why_most_are_inconclusive_is_told_once() {
-    let noted = |id: usize, note: &str| match compared(&format!("b{id}"), "inconclusive", 0.0) {
-        Line::Comparison(c) => {
-            Line::Comparison(Box::new(Comparison { notes: vec![note.into()], ..*c }))
-        }
-        other => other,
-    };
+    let noted =
+        |id: usize, note: &str| match compared(&format!("b{id}"), Verdict::Inconclusive, 0.0) {
+            Line::Comparison(c) => {
+                Line::Comparison(Box::new(Comparison { notes: vec![note.into()], ..*c }))
+            }
+            other => other,
+        };
     let told = |notes: &[&str], verbose: bool| -> Vec<String> {
         let lines: Vec<Line> = notes.iter().enumerate().map(|(i, note)| noted(i, note)).collect();
         let mut all = printed(&lines, 2, verbose);
@@ -186,21 +189,16 @@ fn why_most_are_inconclusive_is_told_once() {
     assert_eq!(told(&most, false), ["why 3 inconclusive: one look"]);
     assert_eq!(told(&["a", "b", "c"], false), Vec::<String>::new());
     assert_eq!(told(&most, true), Vec::<String>::new(), "each says it itself");
-    assert_eq!(printed(&[compared("b", "slower", 0.2)], 2, false).len(), 2);
+    assert_eq!(printed(&[compared("b", Verdict::Slower, 0.2)], 2, false).len(), 2);
 }
 
 #[test]
 fn a_measurement_that_missed_its_precision_says_so() {
-    let line = |stop: &str| {
-        let m = Measurement {
-            stop: stop.into(),
-            low: Some(1.0),
-            high: Some(2.0),
-            ..Default::default()
-        };
+    let line = |stop: Stop| {
+        let m = Measurement { stop, low: Some(1.0), high: Some(2.0), ..Default::default() };
         printed(&[Line::Measurement(m)], 1, false).remove(0)
     };
-    assert!(line("budget").contains("not as precise as asked for: budget"));
-    assert!(line("max-launches").contains("not as precise as asked for: max-launches"));
-    assert!(!line("precision-reached").contains("precise"));
+    assert!(line(Stop::Budget).contains("not as precise as asked for: budget"));
+    assert!(line(Stop::MaxLaunches).contains("not as precise as asked for: max-launches"));
+    assert!(!line(Stop::PrecisionReached).contains("precise"));
 }

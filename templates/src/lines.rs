@@ -1,8 +1,15 @@
-//! The lines of `--format json`: their field names are public and only grow. The same types are read
-//! back by `comment --from` and filled from the store, so that every output tells the same story.
+//! Results as every output has them: the lines of `--format json`, whose field names are public and only
+//! grow, are also what the terminal, pages and comments are made of, what the store keeps and what
+//! `comment --from` reads back. It must not know an engine or a store.
 
-use nbench_templates::number::{change, count};
+mod note;
+mod words;
+
 use serde::{Deserialize, Serialize};
+
+use crate::number::{change, count};
+pub use note::Note;
+pub use words::{LayoutState, Stop, Verdict};
 
 /// One line. The field `type` tells which; readers ignore types and fields they do not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +92,26 @@ pub struct Rev {
     pub dirty: bool,
 }
 
+impl Rev {
+    /// What the user wrote, with the commit behind it: `main (0123456789)`, `@tree (0123456789, dirty)`.
+    pub fn label(&self) -> String {
+        let dirty = if self.dirty { "dirty" } else { "" };
+        // A branch without commits has none.
+        let known: Vec<&str> =
+            [short(&self.commit), dirty].into_iter().filter(|part| !part.is_empty()).collect();
+        match known.is_empty() {
+            true => self.rev.clone(),
+            false => format!("{} ({})", self.rev, known.join(", ")),
+        }
+    }
+}
+
+/// Ten digits of a hash; a word that stands in its place is whole.
+pub fn short(commit: &str) -> &str {
+    let is_hash = commit.chars().all(|c| c.is_ascii_hexdigit());
+    commit.get(..10).filter(|_| is_hash).unwrap_or(commit)
+}
+
 /// A bench target that is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -125,7 +152,7 @@ pub struct Measurement {
     /// Iterations of one sample.
     pub iters_per_sample: u64,
     /// Why no more launches were taken.
-    pub stop: String,
+    pub stop: Stop,
     /// Median over launches of the relative interquartile range.
     pub spread: Option<f64>,
     /// Fastest sample.
@@ -142,7 +169,7 @@ pub struct Measurement {
     pub own: Vec<OwnLine>,
     /// Remarks on how it was measured; absent when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// A quantity that a benchmark counts itself, per operation.
@@ -229,8 +256,8 @@ pub struct Comparison {
     pub confidence: Option<f64>,
     /// Exact two-sided error of the look that gave this interval.
     pub look_error: Option<f64>,
-    /// `faster`, `slower`, `equivalent`, `inconclusive` or `identical`.
-    pub verdict: String,
+    /// Verdict on the contender.
+    pub verdict: Verdict,
     /// p-value of "no change", adjusted for all comparisons of the run so that the false discovery
     /// rate is controlled; `null` where it is not adjusted.
     pub p_adjusted: Option<f64>,
@@ -243,17 +270,15 @@ pub struct Comparison {
     /// The smallest change this run could have called (fraction).
     pub smallest: Option<f64>,
     /// Why no more launches were taken.
-    pub stop: String,
+    pub stop: Stop,
     /// Median nanoseconds per operation of the reference.
     pub reference_ns: Option<f64>,
     /// Median nanoseconds per operation of the contender.
     pub contender_ns: Option<f64>,
     /// Iterations of one sample, reference first.
     pub iters_per_sample: Vec<u64>,
-    /// Whether link layouts were varied: `fresh` where every side had a layout of its own at every
-    /// launch, `off` where all kept the layout of their build, `unconfirmed` where they did so
-    /// because they could not be varied.
-    pub layout: String,
+    /// Whether link layouts were varied.
+    pub layout: LayoutState,
     /// How much of the variance between launches is due to link layouts; `null` unless they were
     /// fresh, the comparison stayed inconclusive and there was time to find out.
     pub layout_share: Option<LayoutShare>,
@@ -276,8 +301,20 @@ pub struct Comparison {
     /// What both sides count themselves; no verdict depends on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnChangeLine>,
-    /// Doubts and advice, in words.
-    pub notes: Vec<String>,
+    /// Doubts and advice.
+    pub notes: Vec<Note>,
+}
+
+impl Comparison {
+    /// Bounds of the change (fractions).
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
+    }
+
+    /// Median nanoseconds per operation, reference first.
+    pub fn times(&self) -> Option<(f64, f64)> {
+        self.reference_ns.zip(self.contender_ns)
+    }
 }
 
 /// A share in the variance between launches, with its 90 % interval.
@@ -423,12 +460,12 @@ impl Summary {
     pub fn count(&mut self, line: &Line) {
         match line {
             Line::Measurement(_) => self.measured += 1,
-            Line::Comparison(c) => match c.verdict.as_str() {
-                "slower" => self.slower += 1,
-                "faster" => self.faster += 1,
-                "equivalent" => self.equivalent += 1,
-                "identical" => self.identical += 1,
-                _ => self.inconclusive += 1,
+            Line::Comparison(c) => match c.verdict {
+                Verdict::Slower => self.slower += 1,
+                Verdict::Faster => self.faster += 1,
+                Verdict::Equivalent => self.equivalent += 1,
+                Verdict::Inconclusive => self.inconclusive += 1,
+                Verdict::Identical => self.identical += 1,
             },
             Line::Failure(_) => self.failed += 1,
             Line::Skipped(_) => self.skipped += 1,
@@ -501,7 +538,7 @@ mod tests {
     fn lines_survive_a_round_trip_and_unknown_types_are_passed_over() {
         let comparison = Line::Comparison(Box::new(Comparison {
             benchmark: "a|b".into(),
-            verdict: "slower".into(),
+            verdict: Verdict::Slower,
             change: Some(0.021),
             ..Comparison::default()
         }));
