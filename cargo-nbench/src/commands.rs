@@ -20,12 +20,12 @@ use crate::cli::args::{GatePolicy, StoredFilterArgs};
 use crate::cli::settings::{self, limits};
 use crate::failure::{Exit, Failure};
 use crate::measure::filter::Filter;
-use crate::measure::idle::Seen;
+use crate::measure::idle::ListedIds;
 use crate::measure::launch::Starter;
-use crate::measure::place::Placement;
+use crate::measure::placement::Placement;
 use crate::results::gate;
 use crate::results::record::store_failure;
-use crate::results::session::Ended;
+use crate::results::session::RunOutcome;
 use crate::term::{Term, Text, Tone};
 use nbench_templates::lines::Line;
 
@@ -57,6 +57,14 @@ pub fn open_store(path: &Path, words: &Words) -> Result<Store, Failure> {
         }
         _ => store_failure(&error),
     })
+}
+
+/// Package, target and name of a stored benchmark.
+pub type BenchmarkKey = (String, String, String);
+
+/// The key of a stored benchmark.
+pub fn key_of(benchmark: &nbench_store::Benchmark) -> BenchmarkKey {
+    (benchmark.package.clone(), benchmark.target.clone(), benchmark.name.clone())
 }
 
 /// How workers are started under these settings.
@@ -124,7 +132,12 @@ pub fn none_of(
 }
 
 /// Warns of settings of single benchmarks that fit none of those that were seen.
-pub fn warn_of_idle(term: &mut Term, seen: &Seen, settings: &Settings, manifest: Option<&Path>) {
+pub fn warn_of_idle(
+    term: &mut Term,
+    seen: &ListedIds,
+    settings: &Settings,
+    manifest: Option<&Path>,
+) {
     if settings.rules.is_empty() && settings.aliases.is_empty() {
         return;
     }
@@ -137,7 +150,12 @@ pub fn warn_of_idle(term: &mut Term, seen: &Seen, settings: &Settings, manifest:
 
 /// The exit code of a finished run, with what the gate has to say; when several codes apply the first
 /// of store, benchmark failure, gate, missing verdict wins. What made it fail is the last line.
-pub fn exit_of(ended: &Ended, policy: GatePolicy, require_verdict: bool, term: &mut Term) -> Exit {
+pub fn exit_of(
+    ended: &RunOutcome,
+    policy: GatePolicy,
+    require_verdict: bool,
+    term: &mut Term,
+) -> Exit {
     let summary = &ended.summary;
     let gated = gate::judge(policy, &ended.comparisons, summary);
     for remark in &gated.remarks {
@@ -207,13 +225,13 @@ mod tests {
     fn the_gravest_exit_wins() {
         let slower =
             Comparison { verdict: Verdict::Slower, change: Some(0.2), ..Comparison::default() };
-        let mut ended = Ended {
+        let mut ended = RunOutcome {
             summary: Summary { slower: 1, failed: 1, inconclusive: 1, ..Summary::default() },
             comparisons: vec![slower],
             trouble: Some(Failure::new(Exit::Store, "no store")),
             page: None,
         };
-        let exit = |ended: &Ended, policy| {
+        let exit = |ended: &RunOutcome, policy| {
             let out = Kept::default();
             let mut term = Term::captured(Box::new(out.clone()), Box::new(Vec::new()));
             let exit = exit_of(ended, policy, true, &mut term);

@@ -55,7 +55,7 @@ pub struct CommentView {
 
 /// What the template sees.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct CommentPage<'a> {
     marker: String,
     headline: String,
     view: &'a CommentView,
@@ -165,7 +165,7 @@ fn render(view: &CommentView, sections: [&Section; 5]) -> Result<String, Error> 
     environment.add_filter("line", |text: &str| escape_markdown(&clip(text, LINE_LIMIT)));
     environment.add_filter("short", |commit: &str| short(commit).to_owned());
     environment.add_template("comment.md", include_str!("comment.md"))?;
-    environment.get_template("comment.md")?.render(Serde(Page {
+    environment.get_template("comment.md")?.render(Serde(CommentPage {
         marker: marker(&view.marker_id),
         headline: headline(view.failed.is_some(), &view.counts),
         view,

@@ -65,7 +65,7 @@ pub struct AxisView {
 
 /// What the template sees.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct ComparisonPage<'a> {
     title: &'a str,
     generated_at: &'a str,
     about: &'a [String],
@@ -107,21 +107,21 @@ struct Card<'a> {
     times: Option<(String, String)>,
     pairs: Option<Pairs>,
     histogram: Option<Histogram>,
-    spots: Vec<Spot>,
-    axes: Vec<Axis>,
+    spots: Vec<LaunchSpot>,
+    axes: Vec<AxisRow>,
     facts: Vec<(&'static str, String)>,
     notes: Vec<String>,
 }
 
 /// A launch that tells its numbers under the pointer.
 #[derive(Debug, Serialize)]
-struct Spot {
+struct LaunchSpot {
     column: Column,
     tooltip: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Axis {
+struct AxisRow {
     name: String,
     change: String,
     interval: String,
@@ -155,7 +155,7 @@ pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
         let (class, sign, _) = look(word);
         Count { count: sorted.iter().filter(|c| c.line.verdict == word).count(), word, class, sign }
     });
-    let page = Page {
+    let page = ComparisonPage {
         title: &view.title,
         generated_at: &view.generated_at,
         about: &view.about,
@@ -212,7 +212,7 @@ fn card(compared: &ComparedView, points: usize, tooltips: bool) -> Card<'_> {
     let spots = columns
         .zip(&compared.launches)
         .enumerate()
-        .map(|(index, (column, launch))| Spot {
+        .map(|(index, (column, launch))| LaunchSpot {
             column: column.clone(),
             tooltip: format!(
                 "launch {}: {}, {} pairs",
@@ -251,13 +251,13 @@ fn trim_zeros(number: String) -> String {
     number.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn axes(compared: &ComparedView) -> Vec<Axis> {
+fn axes(compared: &ComparedView) -> Vec<AxisRow> {
     let interval = |interval: Option<(f64, f64)>| match interval {
         Some((low, high)) => percent_interval(low, high),
         None => "no interval".to_owned(),
     };
     let line = &compared.line;
-    let wall = line.change.map(|change| Axis {
+    let wall = line.change.map(|change| AxisRow {
         name: "wall time".to_owned(),
         change: number::change(change),
         interval: interval(line.interval()),
@@ -265,13 +265,13 @@ fn axes(compared: &ComparedView) -> Vec<Axis> {
     });
     let others = compared.axes.iter().cloned().chain(line.own.iter().map(own_axis));
     let others = others.map(|axis| match axis.change {
-        Ok((change, bounds)) => Axis {
+        Ok((change, bounds)) => AxisRow {
             name: axis.name,
             change: number::change(change),
             interval: interval(bounds),
             role: "diagnostic",
         },
-        Err(reason) => Axis {
+        Err(reason) => AxisRow {
             name: axis.name,
             change: "unavailable".to_owned(),
             interval: reason,
@@ -281,13 +281,13 @@ fn axes(compared: &ComparedView) -> Vec<Axis> {
     wall.into_iter().chain(others).collect()
 }
 
-/// Axis of a quantity that the benchmark counts itself.
+/// AxisRow of a quantity that the benchmark counts itself.
 fn own_axis(own: &OwnChangeLine) -> AxisView {
     AxisView {
         name: format!("{} ({})", own.name, own.unit),
         change: match own.change {
             Some(change) => Ok((change, own.low.zip(own.high))),
-            None => Err(own.told_without_ratio()),
+            None => Err(own.without_ratio()),
         },
     }
 }

@@ -107,7 +107,7 @@ pub struct PairedView {
 
 /// What the template sees.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct HistoryPage<'a> {
     view: &'a HistoryView,
     overview: Vec<Overview<'a>>,
     benchmarks: Vec<Benchmark<'a>>,
@@ -144,13 +144,13 @@ struct Change {
 struct Benchmark<'a> {
     anchor: String,
     series: &'a SeriesView,
-    panels: Vec<Panel<'a>>,
+    panels: Vec<HostPanel<'a>>,
     reach: String,
     paired: Vec<Paired<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Panel<'a> {
+struct HostPanel<'a> {
     host_key: &'a str,
     host_summary: &'a str,
     chart: Option<Chart>,
@@ -195,7 +195,7 @@ pub fn history_page(view: &HistoryView) -> Result<String, Error> {
         .enumerate()
         .flat_map(|(index, series)| overview(index, series))
         .collect();
-    let page = Page {
+    let page = HistoryPage {
         view,
         overview,
         benchmarks,
@@ -244,14 +244,14 @@ fn benchmark(index: usize, series: &SeriesView) -> Benchmark<'_> {
     }
 }
 
-fn panel<'a>(host: &'a HostSeries, unit: &str) -> Panel<'a> {
+fn panel<'a>(host: &'a HostSeries, unit: &str) -> HostPanel<'a> {
     let rows = host.points.iter().enumerate().map(|(index, point)| PointRow {
         point,
         value: quantity(point.value_ns, unit),
         interval: interval(point, unit),
         change: change(&host.points, index),
     });
-    Panel {
+    HostPanel {
         host_key: &host.host_key,
         host_summary: &host.host_summary,
         chart: chart::chart(&dots(&host.points, unit), unit),

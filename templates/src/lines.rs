@@ -212,7 +212,7 @@ pub struct OwnChangeLine {
 
 impl OwnChangeLine {
     /// What is said where there is no change as a fraction: the difference, else why there is none.
-    pub fn told_without_ratio(&self) -> String {
+    pub fn without_ratio(&self) -> String {
         match self.difference {
             Some(difference) => {
                 let sign = if difference < 0.0 { "" } else { "+" };
@@ -441,7 +441,7 @@ pub struct GeometricMeanLine {
 
 impl GeometricMeanLine {
     /// The mean in words, the same wherever people read it.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let interval = match self.low.zip(self.high) {
             Some((low, high)) => format!("[{} .. {}]", change(low), change(high)),
             None => "without an interval: fewer than 6 launches in common".to_owned(),

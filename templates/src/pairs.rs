@@ -118,7 +118,7 @@ pub(crate) fn draw(
     let mut sorted: Vec<f64> =
         launches.iter().flat_map(|l| l.ratios).copied().filter(|r| r.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
-    let axis = Axis::over(&sorted, launches, frame)?;
+    let axis = ValueAxis::over(&sorted, launches, frame)?;
     Some((
         time_order(launches, frame, &axis, most_points),
         histogram(&sorted, launches, frame, &axis),
@@ -165,14 +165,14 @@ pub(crate) fn change_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 }
 
 /// The value axis: which log-ratios it shows and where.
-struct Axis {
+struct ValueAxis {
     low: f64,
     high: f64,
 }
 
-impl Axis {
+impl ValueAxis {
     /// All that matters, and of the pairs those that do not flatten everything else.
-    fn over(sorted: &[f64], launches: &[Launch<'_>], frame: Frame) -> Option<Axis> {
+    fn over(sorted: &[f64], launches: &[Launch<'_>], frame: Frame) -> Option<ValueAxis> {
         let (least, most) = (*sorted.first()?, *sorted.last()?);
         let quartile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
         let (lower, upper) = (quartile(0.25), quartile(0.75));
@@ -194,7 +194,7 @@ impl Axis {
                 (low, high) = (low.min(bound - 0.02 * reach), high.max(bound + 0.02 * reach));
             }
         }
-        Some(Axis { low, high })
+        Some(ValueAxis { low, high })
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -233,7 +233,12 @@ impl Axis {
     }
 }
 
-fn time_order(launches: &[Launch<'_>], frame: Frame, axis: &Axis, most_points: usize) -> Pairs {
+fn time_order(
+    launches: &[Launch<'_>],
+    frame: Frame,
+    axis: &ValueAxis,
+    most_points: usize,
+) -> Pairs {
     let panel = axis.panel(WIDTH, RIGHT, frame);
     let each = (panel.right - panel.left) / launches.len().max(1) as f64;
     let left = |launch: usize| panel.left + launch as f64 * each;
@@ -298,7 +303,7 @@ fn step(count: usize, most: usize) -> usize {
     count.div_ceil(most.max(1)).max(1) | 1
 }
 
-fn histogram(sorted: &[f64], launches: &[Launch<'_>], frame: Frame, axis: &Axis) -> Histogram {
+fn histogram(sorted: &[f64], launches: &[Launch<'_>], frame: Frame, axis: &ValueAxis) -> Histogram {
     let panel = axis.panel(SIDE, RIGHT + RUG, frame);
     let shown: Vec<f64> = sorted.iter().copied().filter(|ratio| axis.holds(*ratio)).collect();
     let counts = counts(&shown, axis);
@@ -320,7 +325,7 @@ fn histogram(sorted: &[f64], launches: &[Launch<'_>], frame: Frame, axis: &Axis)
 }
 
 /// Values by bin of equal width; the width is that of Freedman and Diaconis (1981), within reason.
-fn counts(sorted: &[f64], axis: &Axis) -> Vec<usize> {
+fn counts(sorted: &[f64], axis: &ValueAxis) -> Vec<usize> {
     let quartile = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
     let spread = quartile(0.75).zip(quartile(0.25)).map_or(0.0, |(high, low)| high - low);
     let width = 2.0 * spread / (sorted.len().max(1) as f64).cbrt();
@@ -405,7 +410,7 @@ mod tests {
         let (_, histogram) = draw(&launches, frame(), 100).unwrap();
         assert_eq!(histogram.total, 100);
         assert_eq!(histogram.rug.matches('M').count(), 1);
-        let axis = Axis { low: 0.0, high: 0.1 };
+        let axis = ValueAxis { low: 0.0, high: 0.1 };
         // 2 * 0.05 / 100^(1/3) is 0.0215, which makes fewer than the least 12 bins.
         let counts = counts(&ratios, &axis);
         assert_eq!((counts.len(), counts.iter().sum::<usize>()), (12, 100));

@@ -2,7 +2,7 @@
 //! reference.
 
 mod advice;
-mod found;
+mod matched;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,17 +23,17 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::measure::drive::{Options, drive};
 use crate::measure::launch::Starter;
-use crate::measure::place::addresses_summary;
+use crate::measure::placement::addresses_summary;
 use crate::results::opening::Opening;
 use crate::results::page::Page;
 use crate::results::policy::{self, Compared};
-use crate::results::session::{Ended, Session};
+use crate::results::session::{RunOutcome, Session};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 use nbench_templates::lines::Line;
 
-use advice::Overlay;
-use found::{Found, Listing};
+use advice::OverlayOffer;
+use matched::{Matched, Matching};
 
 /// The working tree as the command line names it.
 const TREE: &str = "@tree";
@@ -70,26 +70,26 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     let built = build_sides(term, &wish, &revisions)?;
     let (targets, unmatched) = built.common();
     let last = &revisions[revisions.len() - 1];
-    let overlay = Overlay { is_given: args.overlay_benches, options: &options, last };
+    let overlay = OverlayOffer { is_given: args.overlay_benches, options: &options, last };
 
     let starter = starter(&settings, !args.plan.no_pin);
     let mut session = begin(term, args, &settings, &built, (&starter, &repository, &root))?;
     for line in built.remarks.iter().chain(&unmatched) {
-        session.say(line.clone());
+        session.emit(line.clone());
     }
     tell_harnesses(session.term, &built.remarks);
     if targets.is_empty() {
         session.abandon();
         return Err(no_common_target(&built.remarks, !unmatched.is_empty(), overlay));
     }
-    let listing = Listing {
+    let listing = Matching {
         args,
         settings: &settings,
         built: &built,
         repository: &repository,
         filter: &filter,
     };
-    let mut found = Found::default();
+    let mut found = Matched::default();
     found.newcomers.by_reference = policy::is_gated(args.gate, args.require_verdict);
     // Whether a target that was not listed has what is wanted, nobody knows.
     if !filter.is_given() {
@@ -107,7 +107,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         return Err(found.nothing(is_unmatched, overlay, &filter, &options.words));
     }
     session.term.start_progress("comparing");
-    let Found { mut lanes, newcomers, .. } = found;
+    let Matched { mut lanes, newcomers, .. } = found;
     let driven = drive(&starter, &mut lanes, driving(args, &settings), &mut session);
     if let Err(failure) = driven {
         session.abandon();
@@ -197,7 +197,7 @@ fn driving(args: &AbArgs, settings: &Settings) -> Options {
 }
 
 /// Writes the page, asks the gate and says what the exit code means.
-fn conclude(term: &mut Term, args: &AbArgs, mut ended: Ended, root: &Path) -> Exit {
+fn conclude(term: &mut Term, args: &AbArgs, mut ended: RunOutcome, root: &Path) -> Exit {
     let page = ended.page.take().zip(args.html.as_ref());
     let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), root));
     let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
@@ -278,7 +278,7 @@ fn choose(
     }
 }
 
-fn no_common_target(remarks: &[Line], unmatched: bool, overlay: Overlay<'_>) -> Failure {
+fn no_common_target(remarks: &[Line], unmatched: bool, overlay: OverlayOffer<'_>) -> Failure {
     let not_measurable = remarks.iter().any(|l| matches!(l, Line::NotMeasurable(_)));
     if unmatched || not_measurable {
         let newer = "no bench target can be measured at every revision: choose a newer reference";

@@ -337,7 +337,7 @@ fn together(lines: &[Line]) -> Vec<String> {
         Line::Summary(summary) => Some(&summary.geometric_means),
         _ => None,
     });
-    let sentence = |mean: &GeometricMeanLine| mean.told().replacen('g', "G", 1);
+    let sentence = |mean: &GeometricMeanLine| mean.sentence().replacen('g', "G", 1);
     means.into_iter().flatten().map(sentence).collect()
 }
 
@@ -366,7 +366,7 @@ mod tests {
         let lines = [c(-0.5), c(0.5), c(-0.1), Line::Summary(summary)];
         let told = together(&lines);
         assert_eq!(told.len(), 1);
-        assert!(told[0].ends_with(&mean.told()[1..]), "{told:?}");
+        assert!(told[0].ends_with(&mean.sentence()[1..]), "{told:?}");
         assert!(told[0].contains("-16.8 %  [-17.0 % .. -16.6 %]"), "{told:?}");
         assert!(together(&lines[..3]).is_empty(), "nothing is made up");
     }

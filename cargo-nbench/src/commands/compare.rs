@@ -17,7 +17,7 @@ use crate::build::cargo::Words;
 use crate::cli::args::{CompareArgs, MethodArg};
 use crate::cli::settings::{self, store_path};
 use crate::commands::run::standing_on;
-use crate::commands::{filter_of, open_store};
+use crate::commands::{BenchmarkKey, filter_of, key_of, open_store};
 use crate::failure::{Exit, Failure};
 use crate::measure::filter::Filter;
 use crate::measure::words;
@@ -236,15 +236,13 @@ fn facts(one: &str, other: &str) -> Vec<String> {
     if told.is_empty() { vec!["its key".to_owned()] } else { told }
 }
 
-type Identity = (String, String, String);
-
 /// Finished measurements of a run that pass the filter.
 fn results(
     store: &Store,
     run: RunId,
     filter: &Filter,
     aliases: &Aliases,
-) -> Result<BTreeMap<Identity, MeasurementRow>, Failure> {
+) -> Result<BTreeMap<BenchmarkKey, MeasurementRow>, Failure> {
     let mut rows = store.measurements_of_run(run).map_err(|e| store_failure(&e))?;
     for row in &mut rows {
         let b = &mut row.benchmark;
@@ -253,10 +251,7 @@ fn results(
     Ok(rows
         .into_iter()
         .filter(|row| row.result.is_some() && filter.matches(&row.benchmark.name))
-        .map(|row| {
-            let b = &row.benchmark;
-            ((b.package.clone(), b.target.clone(), b.name.clone()), row)
-        })
+        .map(|row| (key_of(&row.benchmark), row))
         .collect())
 }
 

@@ -12,7 +12,7 @@ use nbench_templates::{HistoryView, HostSeries, HostView, PairedView, PointView,
 use crate::build::cargo::Words;
 use crate::cli::args::HistoryArgs;
 use crate::cli::settings::{self, store_path};
-use crate::commands::{filter_of, open_store};
+use crate::commands::{BenchmarkKey, filter_of, key_of, open_store};
 use crate::failure::{Exit, Failure};
 use crate::measure::filter::Filter;
 use crate::results::date::utc;
@@ -157,8 +157,6 @@ impl Order {
     }
 }
 
-type Identity = (String, String, String);
-
 /// Gives a stored benchmark the id that it goes by now.
 fn rename(benchmark: &mut Benchmark, aliases: &Aliases) {
     benchmark.name = aliases.current(&benchmark.package, &benchmark.target, &benchmark.name);
@@ -172,10 +170,10 @@ fn view(
     order: &Order,
 ) -> HistoryView {
     let mut hosts: BTreeMap<&str, HostView> = BTreeMap::new();
-    let mut series: BTreeMap<Identity, SeriesView> = BTreeMap::new();
-    let mut points: BTreeMap<(Identity, &str), Vec<&MeasurementRow>> = BTreeMap::new();
+    let mut series: BTreeMap<BenchmarkKey, SeriesView> = BTreeMap::new();
+    let mut points: BTreeMap<(BenchmarkKey, &str), Vec<&MeasurementRow>> = BTreeMap::new();
     for row in measurements.iter().filter(|r| r.result.is_some()) {
-        let identity = identity(&row.benchmark);
+        let identity = key_of(&row.benchmark);
         let host = hosts.entry(&row.host.key).or_insert_with(|| HostView {
             key: row.host.key.clone(),
             summary: row.host.summary.clone(),
@@ -196,7 +194,7 @@ fn view(
     }
     for row in comparisons {
         let Some(line) = stored_comparison(row) else { continue };
-        let identity = identity(&row.benchmark);
+        let identity = key_of(&row.benchmark);
         let paired = PairedView { line, when: utc(row.started_at / 1000) };
         series
             .entry(identity.clone())
@@ -214,11 +212,7 @@ fn view(
     }
 }
 
-fn identity(benchmark: &nbench_store::Benchmark) -> Identity {
-    (benchmark.package.clone(), benchmark.target.clone(), benchmark.name.clone())
-}
-
-fn empty_series(identity: &Identity, unit: &str) -> SeriesView {
+fn empty_series(identity: &BenchmarkKey, unit: &str) -> SeriesView {
     SeriesView {
         package: identity.0.clone(),
         target: identity.1.clone(),

@@ -12,7 +12,7 @@ use crate::cli::settings::{self, build_options};
 use crate::commands::{ANOTHER_BUILDS, filter_of, none_of, nothing_selected};
 use crate::failure::{Exit, Failure};
 use crate::measure::launch::Starter;
-use crate::measure::place::Placement;
+use crate::measure::placement::Placement;
 use crate::measure::suite::{Target, list_target, program};
 use crate::results::report;
 use crate::term::{Format, Term};

@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::measure::drive::{Lane, Options, drive};
 use crate::measure::filter::Filter;
-use crate::measure::idle::Seen;
+use crate::measure::idle::ListedIds;
 use crate::measure::launch::Starter;
 use crate::measure::plans::Plans;
 use crate::measure::suite::{Target, list_target, program};
@@ -67,10 +67,10 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     };
     let mut session = opening.begin(term);
     for line in built.harnesses().into_iter().chain(built.remarks("@tree")) {
-        session.say(line);
+        session.emit(line);
     }
     tell_harnesses(session.term, &built.harnesses());
-    let found = Found::list(&mut session, &built, &starter, &settings, &filter);
+    let found = Measurable::list(&mut session, &built, &starter, &settings, &filter);
     let manifest = args.build.manifest_path.as_deref();
     warn_of_idle(session.term, &found.seen, &settings, manifest);
     if found.lanes.is_empty() && session.summary.failed == 0 {
@@ -101,30 +101,30 @@ fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {
 
 /// The benchmarks of the built targets.
 #[derive(Default)]
-struct Found {
+struct Measurable {
     /// What is to be measured.
     lanes: Vec<Lane>,
     /// All ids that were listed.
     ids: Vec<String>,
     /// The same by target, for settings that fit none.
-    seen: Seen,
+    seen: ListedIds,
     /// Package and name of every target that was listed.
     targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
     has_lost: bool,
 }
 
-impl Found {
+impl Measurable {
     fn list(
         session: &mut Session<'_>,
         built: &Built,
         starter: &Starter,
         settings: &Settings,
         filter: &Filter,
-    ) -> Found {
+    ) -> Measurable {
         let plan = settings.plan.clone();
         let plans = Plans { plan, rules: &settings.rules, threshold_is_given: false };
-        let mut found = Found::default();
+        let mut found = Measurable::default();
         session.term.start_waiting("listing benchmarks");
         for executable in &built.executables {
             let target = Target {
@@ -142,7 +142,7 @@ impl Found {
                 session.term.warn(&text);
             }
             for remark in listed.remarks(&["@tree".to_owned()], filter) {
-                session.say(remark);
+                session.emit(remark);
             }
             let (lane, doubts) = listed.lane(filter, &plans);
             found.lanes.extend(lane);

@@ -16,9 +16,9 @@ use std::time::Instant;
 
 use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
 
-use driver::Driver;
-use message::{Identity, Message};
-use process::{Release, Run, Suite, Trouble};
+use driver::DriverSocket;
+use message::{Message, OfferedId};
+use process::{BridgeError, CriterionRun, RunnerRelease, Suite};
 
 /// The `pairing` of benchmarks that are sampled in runs of their own length, as it stands on the wire.
 pub(crate) const BLOCKS: &str = "blocks";
@@ -52,7 +52,7 @@ pub fn maybe_run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
     else {
         return Some(ExitCode::FAILURE);
     };
-    Some(match Driver::connect(Path::new(&socket)) {
+    Some(match DriverSocket::connect(Path::new(&socket)) {
         Ok(driver) => {
             serve(driver, &Suite { executable: executable.into(), runner: arguments.collect() });
             ExitCode::SUCCESS
@@ -63,7 +63,7 @@ pub fn maybe_run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
 
 /// Offers what the executable has, in its order, and measures what the driver asks for, until the
 /// driver has ended it or is gone.
-fn serve(mut driver: Driver, suite: &Suite) {
+fn serve(mut driver: DriverSocket, suite: &Suite) {
     driver.send(&FromWorker::Hello(Hello {
         protocol: PROTOCOL,
         harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -71,14 +71,14 @@ fn serve(mut driver: Driver, suite: &Suite) {
         clock: "criterion".to_owned(),
     }));
     match list(&driver, suite) {
-        Err(Trouble::Gone) => return,
-        Err(Trouble::Failed(message)) => driver.send(&FromWorker::Broken { message }),
+        Err(BridgeError::Gone) => return,
+        Err(BridgeError::Failed(message)) => driver.send(&FromWorker::Broken { message }),
         Ok((release, found)) => {
             let mut seen: Vec<&str> = Vec::new();
             for identity in &found {
                 let earlier = seen.iter().filter(|id| **id == identity.id).count();
                 seen.push(&identity.id);
-                let asked = Asked { release, id: &identity.id, earlier };
+                let asked = BatchOf { release, id: &identity.id, earlier };
                 if offer(&mut driver, suite, identity, &asked).is_none() {
                     return;
                 }
@@ -90,9 +90,12 @@ fn serve(mut driver: Driver, suite: &Suite) {
 }
 
 /// All benchmarks and the release of criterion, from a run that is asked for none.
-fn list(driver: &Driver, suite: &Suite) -> Result<(Release, Vec<Identity>), Trouble> {
+fn list(
+    driver: &DriverSocket,
+    suite: &Suite,
+) -> Result<(RunnerRelease, Vec<OfferedId>), BridgeError> {
     let is_gone = || driver.is_gone();
-    let mut run = Run::start(suite, &arguments::listing(), &is_gone)?;
+    let mut run = CriterionRun::start(suite, &arguments::listing(), &is_gone)?;
     let mut found = Vec::new();
     while let Some(message) = run.message()? {
         match message {
@@ -107,28 +110,33 @@ fn list(driver: &Driver, suite: &Suite) -> Result<(Release, Vec<Identity>), Trou
     }
     match run.end()? {
         None => Ok((run.release(), found)),
-        Some(end) => Err(Trouble::Failed(format!("{end} while it listed its benchmarks"))),
+        Some(end) => Err(BridgeError::Failed(format!("{end} while it listed its benchmarks"))),
     }
 }
 
 /// The trouble with a `main` that runs everything whatever it is asked for.
-fn deaf(identity: &Identity) -> Trouble {
-    Trouble::Failed(format!(
+fn deaf(identity: &OfferedId) -> BridgeError {
+    BridgeError::Failed(format!(
         "`{}` ran without being asked for: does its `main` call `configure_from_args`?",
         identity.id
     ))
 }
 
 /// One benchmark of an executable.
-struct Asked<'a> {
-    release: Release,
+struct BatchOf<'a> {
+    release: RunnerRelease,
     id: &'a str,
     /// How many of the same id come before it.
     earlier: usize,
 }
 
 /// Offers one benchmark and does what is wanted of it; nothing when the driver has ended it.
-fn offer(driver: &mut Driver, suite: &Suite, identity: &Identity, asked: &Asked<'_>) -> Option<()> {
+fn offer(
+    driver: &mut DriverSocket,
+    suite: &Suite,
+    identity: &OfferedId,
+    asked: &BatchOf<'_>,
+) -> Option<()> {
     let id = match asked.earlier {
         0 => identity.id.clone(),
         earlier => format!("{}#{}", identity.id, earlier + 1),
@@ -145,8 +153,8 @@ fn offer(driver: &mut Driver, suite: &Suite, identity: &Identity, asked: &Asked<
                 let started = Instant::now();
                 match block(driver, suite, asked) {
                     Ok(each) => samples(each, iters, count, started.elapsed().as_nanos()),
-                    Err(Trouble::Failed(message)) => FromWorker::Failed { message },
-                    Err(Trouble::Gone) => return None,
+                    Err(BridgeError::Failed(message)) => FromWorker::Failed { message },
+                    Err(BridgeError::Gone) => return None,
                 }
             }
             Ok(FromDriver::Batch { case, .. }) => {
@@ -160,24 +168,25 @@ fn offer(driver: &mut Driver, suite: &Suite, identity: &Identity, asked: &Asked<
 }
 
 /// One run of a benchmark by criterion: nanoseconds of one iteration.
-fn block(driver: &Driver, suite: &Suite, asked: &Asked<'_>) -> Result<f64, Trouble> {
+fn block(driver: &DriverSocket, suite: &Suite, asked: &BatchOf<'_>) -> Result<f64, BridgeError> {
     match attempt(driver, suite, asked, false)? {
         Some(each) => Ok(each),
-        None => attempt(driver, suite, asked, true)?
-            .ok_or_else(|| Trouble::Failed("criterion does not begin to measure it".to_owned())),
+        None => attempt(driver, suite, asked, true)?.ok_or_else(|| {
+            BridgeError::Failed("criterion does not begin to measure it".to_owned())
+        }),
     }
 }
 
 /// A block with the usual number of samples, or the fewest; nothing when these would take too long.
 fn attempt(
-    driver: &Driver,
+    driver: &DriverSocket,
     suite: &Suite,
-    asked: &Asked<'_>,
+    asked: &BatchOf<'_>,
     fewest: bool,
-) -> Result<Option<f64>, Trouble> {
+) -> Result<Option<f64>, BridgeError> {
     let words = arguments::block(asked.release, asked.id, fewest);
     let is_gone = || driver.is_gone();
-    let mut run = Run::start(suite, &words, &is_gone)?;
+    let mut run = CriterionRun::start(suite, &words, &is_gone)?;
     let mut before = asked.earlier;
     while let Some(message) = run.message()? {
         match message {
@@ -196,14 +205,14 @@ fn attempt(
             Message::Measured { iters, times } => {
                 let unit = run.unit()?;
                 if unit != NANOSECONDS {
-                    return Err(Trouble::Failed(format!(
+                    return Err(BridgeError::Failed(format!(
                         "it measures in `{unit}` and not in time, which criterion's own runner cannot be asked for"
                     )));
                 }
                 // Nothing behind it is wanted: dropping the run ends the process.
-                return median_of(&iters, &times)
-                    .map(Some)
-                    .ok_or_else(|| Trouble::Failed("criterion sent no usable times".to_owned()));
+                return median_of(&iters, &times).map(Some).ok_or_else(|| {
+                    BridgeError::Failed("criterion sent no usable times".to_owned())
+                });
             }
             Message::GroupFinished => run.proceed()?,
             Message::Beginning(_)
@@ -214,7 +223,7 @@ fn attempt(
         }
     }
     let end = run.end()?.unwrap_or_else(|| "the process ended".to_owned());
-    Err(Trouble::Failed(format!("{end} before `{}` was measured", asked.id)))
+    Err(BridgeError::Failed(format!("{end} before `{}` was measured", asked.id)))
 }
 
 /// The answer to a batch: what one iteration takes, as often as the driver asked for.

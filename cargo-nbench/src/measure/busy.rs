@@ -6,10 +6,10 @@ use sysinfo::System;
 /// What to say of the load, if it is above what the machine has to give.
 pub fn warning() -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    told(System::load_average().one, cores)
+    describe(System::load_average().one, cores)
 }
 
-fn told(load: f64, cores: usize) -> Option<String> {
+fn describe(load: f64, cores: usize) -> Option<String> {
     (load.is_finite() && load > cores as f64).then(|| {
         format!(
             "this machine is busy (load {load:.1} with {cores} {}): intervals will be wide, and \
@@ -21,7 +21,7 @@ fn told(load: f64, cores: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::describe;
 
     #[test]
     fn a_load_above_the_cores_is_told() {
@@ -35,7 +35,7 @@ mod tests {
             (f64::NAN, 2, None),
         ];
         for (load, cores, expected) in table {
-            let got = told(load, cores);
+            let got = describe(load, cores);
             assert_eq!(got.is_some(), expected.is_some(), "{load} {cores}: {got:?}");
             assert!(got.is_none_or(|got| got.contains(expected.unwrap())), "{load} {cores}");
         }

@@ -6,7 +6,7 @@ mod apart;
 mod budget;
 mod crew;
 mod lane;
-mod settle;
+mod multiplicity;
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -21,14 +21,14 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::measure::launch::{Luck, PAGE, Starter};
+use crate::measure::launch::{LaunchConditions, PAGE, Starter};
 use crate::measure::layout::LayoutControl;
 use crate::measure::orphans;
-use crate::measure::place::Addresses;
+use crate::measure::placement::Addresses;
 use budget::{FEWEST, fit_budget, shrink};
 use crew::{Astray, Crew, Stray, not_offered};
-pub use lane::{Lane, LaneLuck, Way};
-use settle::settle;
+pub use lane::{Lane, LaneLayouts, Way};
+use multiplicity::settle;
 
 /// One offered benchmark.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct Task {
     /// task ended, and where they are not adjusted.
     pub adjusted: Vec<Option<f64>>,
     /// Whether its end was told.
-    pub told: bool,
+    pub is_reported: bool,
     /// What is to be known of how it was measured, beside what its trial says.
     pub notes: Vec<String>,
 }
@@ -65,7 +65,15 @@ impl Task {
     /// A task that has not run.
     pub fn new(name: String, picks: Vec<Pick>, trial: Trial) -> Task {
         let layout = LayoutControl::default();
-        Task { name, picks, trial, layout, adjusted: Vec::new(), told: false, notes: Vec::new() }
+        Task {
+            name,
+            picks,
+            trial,
+            layout,
+            adjusted: Vec::new(),
+            is_reported: false,
+            notes: Vec::new(),
+        }
     }
 }
 
@@ -372,7 +380,7 @@ impl Driver<'_> {
             lane.begin(self.seed);
         }
         self.walks(lane, pilot);
-        lane.luck.drawn = None;
+        lane.layouts.drawn = None;
     }
 
     fn walks(&mut self, lane: &mut Lane, pilot: bool) {
@@ -416,11 +424,11 @@ impl Driver<'_> {
 
     /// One pass of fresh workers over `wanted`, which is shortened by what is dealt with.
     fn pass(&mut self, lane: &mut Lane, wanted: &mut Vec<usize>, pilot: bool) -> Pass {
-        let luck = self.draw_luck(lane);
+        let conditions = self.draw_conditions(lane);
         if lane.apart {
-            return Pass::of(self.pass_apart(lane, wanted, luck, pilot));
+            return Pass::of(self.pass_apart(lane, wanted, conditions, pilot));
         }
-        let mut crew = match Crew::start(self.starter, lane, luck, &mut self.random) {
+        let mut crew = match Crew::start(self.starter, lane, conditions, &mut self.random) {
             Ok(crew) => crew,
             Err((side, error)) => {
                 let stray = Stray::at_start(side, error.message);
@@ -518,14 +526,14 @@ impl Driver<'_> {
     /// Says, once for each target, that processes were left behind.
     fn sweep(&mut self, lane: &mut Lane, left: usize) {
         if left > 0 && !std::mem::replace(&mut lane.told_of_orphans, true) {
-            self.sink.warn(&orphans::told(&lane.target, left));
+            self.sink.warn(&orphans::describe(&lane.target, left));
         }
     }
 
-    fn draw_luck(&mut self, lane: &Lane) -> Luck {
+    fn draw_conditions(&mut self, lane: &Lane) -> LaunchConditions {
         // What is compared shares its luck; what is measured alone averages over it.
         let shared = lane.programs.len() > 1;
-        Luck {
+        LaunchConditions {
             padding: self.random.random_range(0..PAGE),
             pinned: !lane.unpinned,
             addresses: if shared { Addresses::Shared } else { Addresses::Random },
@@ -541,7 +549,7 @@ impl Driver<'_> {
         subject: &dyn Fn(Pick, Option<f64>) -> Box<dyn Subject + 'p>,
     ) -> Option<(usize, SubjectError)> {
         let (package, target) = (lane.package.clone(), lane.target.clone());
-        let drawn = lane.luck.drawn.as_ref();
+        let drawn = lane.layouts.drawn.as_ref();
         let Unit { offer, tasks, .. } = &mut lane.units[unit];
         let at = At { package: &package, target: &target, offer };
         for task in tasks.iter_mut().filter(|t| t.trial.decide() == Decision::More) {

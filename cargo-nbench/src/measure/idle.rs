@@ -9,27 +9,27 @@ use crate::measure::filter::is_pattern_of;
 use crate::suggest::{nearest, nearest_id};
 
 /// A bench target, by package and name.
-pub type Name = (String, String);
+pub type TargetName = (String, String);
 
 /// What is listed, as far as it may be compared with settings.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ListedIds {
     /// Ids by target, as aliases left them.
-    ids: Vec<(Name, Vec<String>)>,
+    ids: Vec<(TargetName, Vec<String>)>,
     /// Whether something was not reached.
     is_cut: bool,
 }
 
-impl Seen {
+impl ListedIds {
     /// Takes in a target with all ids of all sides; `is_whole` when none can be missing.
-    pub fn hear(&mut self, target: Name, ids: impl Iterator<Item = String>, is_whole: bool) {
+    pub fn hear(&mut self, target: TargetName, ids: impl Iterator<Item = String>, is_whole: bool) {
         self.ids.push((target, ids.collect()));
         self.is_cut |= !is_whole;
     }
 
     /// A warning for each setting that fits nothing, where every one of `all` targets was listed.
-    pub fn idle(&self, settings: &Settings, all: &BTreeSet<Name>) -> Vec<String> {
-        let is_listed = |name: &Name| self.ids.iter().any(|(listed, _)| listed == name);
+    pub fn idle(&self, settings: &Settings, all: &BTreeSet<TargetName>) -> Vec<String> {
+        let is_listed = |name: &TargetName| self.ids.iter().any(|(listed, _)| listed == name);
         if self.is_cut || self.ids.is_empty() || !all.iter().all(is_listed) {
             return Vec::new();
         }
@@ -39,11 +39,14 @@ impl Seen {
             .filter(|pattern| !ids.iter().any(|id| is_pattern_of(pattern, id)))
             .map(|pattern| {
                 let meant = pattern_meant(pattern, &ids);
-                told(&format!("`[[benchmark]]`: `match = \"{pattern}\"` fits no benchmark"), meant)
+                describe(
+                    &format!("`[[benchmark]]`: `match = \"{pattern}\"` fits no benchmark"),
+                    meant,
+                )
             })
             .collect();
         for (scope, old, new) in settings.aliases.entries() {
-            let of_scope: Vec<&(Name, Vec<String>)> =
+            let of_scope: Vec<&(TargetName, Vec<String>)> =
                 self.ids.iter().filter(|(name, _)| scope.is_none_or(|s| is_of(s, name))).collect();
             if let Some(scope) = scope.filter(|_| of_scope.is_empty()) {
                 let names: Vec<String> =
@@ -51,7 +54,7 @@ impl Seen {
                 let meant = nearest(scope, names.iter().map(String::as_str)).map(str::to_owned);
                 let what = format!("`[aliases.\"{scope}\"]` names no bench target");
                 if !warnings.iter().any(|known| known.starts_with(&what)) {
-                    warnings.push(told(&what, meant));
+                    warnings.push(describe(&what, meant));
                 }
                 continue;
             }
@@ -59,18 +62,18 @@ impl Seen {
             if !ids.iter().any(|id| id == old || id == new) {
                 let meant = nearest_id(new, &ids).or_else(|| nearest_id(old, &ids));
                 let what = format!("`[aliases]`: no benchmark is called `{old}` or `{new}`");
-                warnings.push(told(&what, meant.map(str::to_owned)));
+                warnings.push(describe(&what, meant.map(str::to_owned)));
             }
         }
         warnings
     }
 }
 
-fn is_of(scope: &str, (package, target): &Name) -> bool {
+fn is_of(scope: &str, (package, target): &TargetName) -> bool {
     scope == package || scope == format!("{package}/{target}")
 }
 
-fn told(what: &str, meant: Option<String>) -> String {
+fn describe(what: &str, meant: Option<String>) -> String {
     match meant {
         Some(meant) => format!("{what}: did you mean `{meant}`?"),
         None => format!("{what}: `cargo nbench list` shows all ids"),
@@ -103,12 +106,12 @@ mod tests {
 
     use super::*;
 
-    fn name(target: &str) -> Name {
+    fn name(target: &str) -> TargetName {
         ("p".to_owned(), target.to_owned())
     }
 
-    fn seen(is_whole: bool) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(is_whole: bool) -> ListedIds {
+        let mut seen = ListedIds::default();
         let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
         let listed = [("words", ids(&["words/count", "words/longest"])), ("scan", ids(&["scan"]))];
         for (target, ids) in listed {
@@ -117,7 +120,7 @@ mod tests {
         seen
     }
 
-    fn idle(seen: &Seen, toml: &str, more: &[&str]) -> Vec<String> {
+    fn idle(seen: &ListedIds, toml: &str, more: &[&str]) -> Vec<String> {
         let settings = resolve([Layer::from_toml(toml, "nbench.toml").unwrap()]).unwrap();
         let all = ["words", "scan"].iter().chain(more).map(|target| name(target)).collect();
         seen.idle(&settings, &all)
@@ -171,6 +174,6 @@ mod tests {
             idle(&seen(true), &nothing, &["more"]).is_empty(),
             "`--bench`, `-p` or another place"
         );
-        assert!(idle(&Seen::default(), &nothing, &[]).is_empty());
+        assert!(idle(&ListedIds::default(), &nothing, &[]).is_empty());
     }
 }

@@ -18,7 +18,7 @@ use crate::foreign::bridge;
 use crate::interrupt;
 use crate::measure::identity::Naming;
 use crate::measure::orphans;
-use crate::measure::place::{Addresses, Placement};
+use crate::measure::placement::{Addresses, Placement};
 use crate::private;
 use crate::process::{describe, started_by};
 use crate::secrets;
@@ -68,7 +68,7 @@ pub struct Starter {
 
 /// What is drawn anew at each launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Luck {
+pub struct LaunchConditions {
     /// Where the stack begins within a page: below [`PAGE`] (bytes).
     pub padding: usize,
     /// Whether the worker is bound to the workers' CPU.
@@ -138,7 +138,7 @@ impl Starter {
     pub fn start<'i>(
         &self,
         program: &Program,
-        luck: Luck,
+        conditions: LaunchConditions,
         interrupted: &'i dyn Fn() -> bool,
     ) -> Result<(Worker, Peer<'i>), SubjectError> {
         let lost = |what: &str, error: &dyn std::fmt::Display| {
@@ -162,7 +162,7 @@ impl Starter {
         command.envs(program.env.iter().map(|(k, v)| (k, v)));
         command.env("NBENCH_SOCKET", &path);
         command.env("NBENCH_SEED", self.seed.to_string());
-        let padding = padding(&command, luck.padding);
+        let padding = padding(&command, conditions.padding);
         command.env("NBENCH_PAD", "x".repeat(padding));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         orphans::adopt();
@@ -170,7 +170,7 @@ impl Starter {
         command.process_group(0);
         let mut child = self
             .placement
-            .spawning(luck.pinned, luck.addresses, || command.spawn())
+            .spawning(conditions.pinned, conditions.addresses, || command.spawn())
             .map_err(|e| lost(&unstarted(program), &e))?;
         let stderr = child.stderr.take().map(Stderr::follow).unwrap_or_default();
         let mut worker = Worker { child, stderr };
@@ -302,8 +302,9 @@ mod tests {
             limits: Limits { hello: Duration::from_secs(10), ..Limits::default() },
             seed: 1,
         };
-        let luck = Luck { padding: 10, pinned: false, addresses: Addresses::Shared };
-        let error = starter.start(&program(""), luck, &interrupted).unwrap_err();
+        let conditions =
+            LaunchConditions { padding: 10, pinned: false, addresses: Addresses::Shared };
+        let error = starter.start(&program(""), conditions, &interrupted).unwrap_err();
         assert!(error.message.contains("exited with code"), "{error}");
     }
 

@@ -10,7 +10,7 @@ use nbench_engine::{Compare, Decision, StopReason, Verdict};
 use nbench_templates::lines::{Comparison, LayoutShare, LayoutState, Note};
 
 use crate::measure::words;
-pub use supply::{Drawn, Draws, Source, Supply, target_seed};
+pub use supply::{Drawn, Draws, LayoutSource, Supply, target_seed};
 
 /// Size (fraction) below which a call may be due to layout alone: the same source linked in another order
 /// differed by up to 4.6 %.

@@ -130,7 +130,7 @@ fn child(pid: i32, stat: &str, parent: u32, own_session: i32) -> Option<Child> {
 }
 
 /// What is said about it.
-pub fn told(target: &str, count: usize) -> String {
+pub fn describe(target: &str, count: usize) -> String {
     let (noun, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
     format!(
         "`{target}`: its benchmarks left {count} {noun} behind, which {were} ended: they would load what is measured next"

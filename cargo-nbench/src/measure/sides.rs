@@ -10,17 +10,15 @@ use crate::build::one_path;
 use crate::build::relink::Layouts;
 use crate::build::sides::Sides;
 use crate::foreign::bridge;
+use crate::measure::idle::TargetName;
 use crate::measure::launch::Program;
-use crate::measure::layout::{Draws, Source, Supply};
+use crate::measure::layout::{Draws, LayoutSource, Supply};
 use crate::measure::suite::{Target, program};
 use crate::revisions::checkout::Slot;
 use nbench_templates::lines::{Line, Unmatched};
 
 /// What stands for the directory of generated packages in ids.
 const GENERATED: &str = "<generated>";
-
-/// A target's name: its package and its own.
-type Name = (String, String);
 
 /// An executable as the launcher wants it. Paths of its checkout in ids read as those of the user's tree at
 /// `root`, on every side and in `run` alike.
@@ -53,19 +51,20 @@ fn located(executable: &Executable, slot: &Slot, root: &Path) -> Program {
 /// The package that `newer` calls otherwise than `older`, as its old and its new name: exactly one package on
 /// each side is missing on the other, and they have a target of the same name.
 fn renamed_package<'n>(
-    older: impl Iterator<Item = &'n Name> + Clone,
-    newer: impl Iterator<Item = &'n Name> + Clone,
+    older: impl Iterator<Item = &'n TargetName> + Clone,
+    newer: impl Iterator<Item = &'n TargetName> + Clone,
 ) -> Option<(String, String)> {
-    let packages = |names: &mut dyn Iterator<Item = &'n Name>| -> BTreeSet<&'n str> {
+    let packages = |names: &mut dyn Iterator<Item = &'n TargetName>| -> BTreeSet<&'n str> {
         names.map(|(package, _)| package.as_str()).collect()
     };
     let (old, new) = (packages(&mut older.clone()), packages(&mut newer.clone()));
     let gone: Vec<&str> = old.difference(&new).copied().collect();
     let come: Vec<&str> = new.difference(&old).copied().collect();
     let ([gone], [come]) = (gone.as_slice(), come.as_slice()) else { return None };
-    let targets = |names: &mut dyn Iterator<Item = &'n Name>, of: &str| -> BTreeSet<&'n str> {
-        names.filter(|(package, _)| package == of).map(|(_, target)| target.as_str()).collect()
-    };
+    let targets =
+        |names: &mut dyn Iterator<Item = &'n TargetName>, of: &str| -> BTreeSet<&'n str> {
+            names.filter(|(package, _)| package == of).map(|(_, target)| target.as_str()).collect()
+        };
     let shared = targets(&mut older.clone(), gone)
         .intersection(&targets(&mut newer.clone(), come))
         .next()
@@ -142,7 +141,7 @@ impl Sides {
         if target.programs.iter().any(|program| program.bridged) {
             return Supply::Unavailable(bridge::KEEPS_LAYOUT.to_owned());
         }
-        let mut sources: Vec<Source> = Vec::new();
+        let mut sources: Vec<LayoutSource> = Vec::new();
         for (index, (side, program)) in self.sides.iter().zip(&target.programs).enumerate() {
             let to = side.slot.directory().join(format!("layout-{index:02}"));
             // Sides of equal trees have the same executable, which is proved once.
@@ -158,7 +157,7 @@ impl Sides {
             match layouts {
                 Ok(layouts) => {
                     let stream = if draws == Draws::Shared { 0 } else { index };
-                    sources.push(Source { layouts, stream, to });
+                    sources.push(LayoutSource { layouts, stream, to });
                 }
                 Err(reason) => return Supply::Unavailable(reason),
             }
@@ -171,7 +170,7 @@ impl Sides {
 mod tests {
     use super::*;
 
-    fn names(text: &[&str]) -> Vec<Name> {
+    fn names(text: &[&str]) -> Vec<TargetName> {
         let name = |word: &&str| word.split_once('/').map(|(p, t)| (p.to_owned(), t.to_owned()));
         text.iter().filter_map(name).collect()
     }

@@ -11,12 +11,12 @@ use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
 
 use crate::build::cargo::Executable;
-use crate::measure::drive::{Lane, LaneLuck, Pick, Task, Trial, Unit};
+use crate::measure::drive::{Lane, LaneLayouts, Pick, Task, Trial, Unit};
 use crate::measure::filter::Filter;
 use crate::measure::launch::{Program, Starter};
 use crate::measure::orphans;
 use crate::measure::plans::Plans;
-use crate::measure::walk::{Listing, plan_walks};
+use crate::measure::schedule::{Listing, plan_walks};
 pub use listing::Unsteady;
 use listing::listings;
 use nbench_templates::lines::{FailureLine, Line, Skipped, Unmatched};
@@ -183,7 +183,7 @@ impl Listed {
 
     /// What is said of processes that set-up started and left behind, if it did.
     pub fn left_behind(&self) -> Option<String> {
-        (self.unsteady.left > 0).then(|| orphans::told(&self.target.target, self.unsteady.left))
+        (self.unsteady.left > 0).then(|| orphans::describe(&self.target.target, self.unsteady.left))
     }
 
     /// Ids that other sides offer and this one did not reach, if its set-up failed.
@@ -263,7 +263,7 @@ impl Listed {
             on_trial: None,
             // It was said when they were listed.
             told_of_orphans: self.left_behind().is_some(),
-            luck: LaneLuck::default(),
+            layouts: LaneLayouts::default(),
         };
         (Some(lane), doubts)
     }

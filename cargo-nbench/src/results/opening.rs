@@ -8,7 +8,7 @@ use nbench_store::{Host, NewRun, RunCommand, Toolchain};
 
 use crate::results::record::{now_ms, rev, revision_row};
 use crate::results::recorder::Recorder;
-use crate::results::session::{Session, Sides};
+use crate::results::session::Session;
 use crate::results::stored_settings;
 use crate::revisions::revision::Revision;
 use crate::term::Term;
@@ -70,8 +70,8 @@ impl Opening<'_> {
             seed: settings.plan.seed,
             revisions: revisions.iter().map(rev).collect(),
         };
-        let mut session = Session::new(term, recorder, Sides { revisions });
-        session.say(Line::Context(context));
+        let mut session = Session::new(term, recorder, revisions);
+        session.emit(Line::Context(context));
         session
     }
 }

@@ -100,7 +100,8 @@ fn about(context: &Context) -> Vec<String> {
 }
 
 fn together(summary: &Summary) -> Vec<String> {
-    let mut lines: Vec<String> = summary.geometric_means.iter().map(|mean| mean.told()).collect();
+    let mut lines: Vec<String> =
+        summary.geometric_means.iter().map(|mean| mean.sentence()).collect();
     if summary.interrupted {
         lines.push("interrupted: not all benchmarks were compared".to_owned());
     }

@@ -135,7 +135,7 @@ fn comparison(c: &Comparison) -> Text {
                 format!("{}  [{} .. {}]", change(by), change(low), change(high))
             }
             (Some(by), ..) => change(by),
-            (None, ..) => own.told_without_ratio(),
+            (None, ..) => own.without_ratio(),
         };
         let (before, after) = (count(own.reference), count(own.contender));
         let OwnChangeLine { name, unit, .. } = own;
@@ -286,7 +286,7 @@ fn summary(s: &Summary) -> Text {
     }
     let mut text = Text::new();
     for mean in &s.geometric_means {
-        text.say(&mean.told());
+        text.say(&mean.sentence());
         text.line(0);
     }
     let end = if s.interrupted { ", interrupted" } else { "" };

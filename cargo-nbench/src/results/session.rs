@@ -26,16 +26,9 @@ use nbench_templates::lines::{
     Verdict,
 };
 
-/// What a run measures, for lines and rows.
-#[derive(Debug, Clone)]
-pub struct Sides {
-    /// One revision per side.
-    pub revisions: Vec<Revision>,
-}
-
 /// What a session leaves.
 #[derive(Debug)]
-pub struct Ended {
+pub struct RunOutcome {
     /// Totals.
     pub summary: Summary,
     /// Every comparison between revisions or cases.
@@ -56,7 +49,7 @@ pub struct Session<'t> {
     /// The store.
     pub recorder: Recorder,
     /// Revisions by side.
-    pub sides: Sides,
+    pub revisions: Vec<Revision>,
     /// Totals so far.
     pub summary: Summary,
     /// The page of comparisons, for those who ask for one.
@@ -80,13 +73,13 @@ pub struct Session<'t> {
 
 impl<'t> Session<'t> {
     /// A session that has said nothing yet.
-    pub fn new(term: &'t mut Term, recorder: Recorder, sides: Sides) -> Session<'t> {
+    pub fn new(term: &'t mut Term, recorder: Recorder, revisions: Vec<Revision>) -> Session<'t> {
         let mut session = Session {
             term,
             recorder,
-            brief: Brief::new(sides.revisions.len()),
+            brief: Brief::new(revisions.len()),
             trouble_is_told: false,
-            sides,
+            revisions,
             summary: Summary::default(),
             page: None,
             aside: Vec::new(),
@@ -111,8 +104,8 @@ impl<'t> Session<'t> {
     }
 
     /// Prints and counts a line; lines without a table are kept for the store.
-    pub fn say(&mut self, line: Line) {
-        self.brief.say(self.term, &line);
+    pub fn emit(&mut self, line: Line) {
+        self.brief.emit(self.term, &line);
         self.summary.count(&line);
         self.term.tell_progress(&so_far(&self.summary));
         if let Some(page) = &mut self.page {
@@ -165,7 +158,7 @@ impl<'t> Session<'t> {
         tags: &[String],
         threshold: f64,
     ) {
-        for contender in 1..self.sides.revisions.len() {
+        for contender in 1..self.revisions.len() {
             let key = Key {
                 package: package.to_owned(),
                 target: target.to_owned(),
@@ -200,16 +193,16 @@ impl<'t> Session<'t> {
             if let Some(page) = &mut self.page {
                 page.add(&line, None, contender);
             }
-            self.say(Line::Comparison(Box::new(line)));
+            self.emit(Line::Comparison(Box::new(line)));
         }
     }
 
     fn rev(&self, side: usize) -> Rev {
-        record::rev(&self.sides.revisions[side])
+        record::rev(&self.revisions[side])
     }
 
     fn side(&self, side: usize) -> Side {
-        let revision = &self.sides.revisions[side];
+        let revision = &self.revisions[side];
         Side {
             commit: revision.commit.clone(),
             label: revision.label.clone(),
@@ -231,7 +224,7 @@ impl<'t> Session<'t> {
     }
 
     /// Ends the session: the last line, the state of the run, trouble with the store.
-    pub fn end(mut self, interrupted: bool) -> Ended {
+    pub fn end(mut self, interrupted: bool) -> RunOutcome {
         self.term.end_progress();
         self.summary.interrupted = interrupted;
         self.summary.run = self.recorder.run();
@@ -255,12 +248,17 @@ impl<'t> Session<'t> {
         if let Some(trouble) = trouble.as_ref().filter(|_| !self.trouble_is_told) {
             self.term.error(&trouble.error, trouble.hint.as_deref());
         }
-        Ended { summary: self.summary, comparisons: self.comparisons, trouble, page: self.page }
+        RunOutcome {
+            summary: self.summary,
+            comparisons: self.comparisons,
+            trouble,
+            page: self.page,
+        }
     }
 
     /// One geometric mean per contender that has at least two comparisons.
     fn geometric_means(&self) -> Vec<GeometricMeanLine> {
-        (1..self.sides.revisions.len())
+        (1..self.revisions.len())
             .filter_map(|contender| {
                 let own: Vec<Vec<Option<f64>>> = self
                     .estimates
@@ -270,7 +268,7 @@ impl<'t> Session<'t> {
                     .collect();
                 let mean = (own.len() > 1).then(|| geometric_mean(&own, 0.05)).flatten()?;
                 Some(GeometricMeanLine {
-                    contender: self.sides.revisions[contender].label.clone(),
+                    contender: self.revisions[contender].label.clone(),
                     change: mean.change,
                     low: mean.interval.map(|i| i.0),
                     high: mean.interval.map(|i| i.1),
@@ -288,7 +286,7 @@ impl<'t> Session<'t> {
     }
 
     /// Every two contenders against each other.
-    fn say_all_pairs(&mut self, at: At<'_>, task: &Task, trial: &Compare) {
+    fn emit_all_pairs(&mut self, at: At<'_>, task: &Task, trial: &Compare) {
         for first in 1..task.picks.len() {
             for second in first + 1..task.picks.len() {
                 let key = key(at, &self.name(at, task, second), second);
@@ -299,7 +297,7 @@ impl<'t> Session<'t> {
                 with_layout(&mut line, &task.layout, second);
                 self.annotate(&mut line, task, (first, second));
                 // Neither counted nor gated: the summary is about the reference.
-                self.brief.say(self.term, &Line::Comparison(Box::new(line)));
+                self.brief.emit(self.term, &Line::Comparison(Box::new(line)));
             }
         }
     }
@@ -324,7 +322,7 @@ impl<'t> Session<'t> {
         at: At<'_>,
         side: usize,
     ) -> impl Fn(nbench_store::RunId, nbench_store::BenchmarkId) -> NewMeasurement + use<> {
-        let revision = &self.sides.revisions[side];
+        let revision = &self.revisions[side];
         let (commit, dirty_digest) = (revision.commit.clone(), revision.dirty.clone());
         let throughput = at
             .offer
@@ -409,7 +407,7 @@ impl<'t> Session<'t> {
                 ..line
             };
             self.recorder.measurement_result(&key, &record::measurement_result(&line));
-            self.say(Line::Measurement(line));
+            self.emit(Line::Measurement(line));
         }
     }
 }
@@ -477,7 +475,7 @@ impl Sink for Session<'_> {
                 {
                     line.notes.extend(notes_of(task));
                     self.recorder.measurement_result(&key, &record::measurement_result(&line));
-                    self.say(Line::Measurement(line));
+                    self.emit(Line::Measurement(line));
                 }
             }
             Trial::Compare(trial) => {
@@ -509,21 +507,21 @@ impl Sink for Session<'_> {
                     if let Some(page) = &mut self.page {
                         page.add(&line, Some(deciding), contender);
                     }
-                    self.say(Line::Comparison(Box::new(line)));
+                    self.emit(Line::Comparison(Box::new(line)));
                 }
                 if self.all_pairs {
-                    self.say_all_pairs(at, task, trial);
+                    self.emit_all_pairs(at, task, trial);
                 }
             }
         }
     }
 
     fn failed(&mut self, at: At<'_>, side: Option<usize>, error: &str, stderr_tail: &str) {
-        self.say(Line::Failure(FailureLine {
+        self.emit(Line::Failure(FailureLine {
             package: at.package.to_owned(),
             target: at.target.to_owned(),
             benchmark: Some(at.offer.id.clone()),
-            side: side.map(|s| self.sides.revisions[s].label.clone()),
+            side: side.map(|s| self.revisions[s].label.clone()),
             error: error.to_owned(),
             stderr_tail: stderr_tail.to_owned(),
         }));
@@ -538,6 +536,6 @@ impl Sink for Session<'_> {
     }
 
     fn side(&self, side: usize) -> String {
-        self.sides.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
+        self.revisions.get(side).map_or_else(String::new, |rev| rev.label.clone())
     }
 }

@@ -7,14 +7,14 @@ use nbench::wire::Offer;
 
 use crate::build::cargo::BuildOptions;
 use crate::measure::filter::Filter;
+use crate::measure::schedule::Listing;
 use crate::measure::suite::Listed;
-use crate::measure::walk::Listing;
 use crate::revisions::revision::Revision;
 use nbench_templates::lines::Line;
 
 /// Whether the flag can be taken along with the others, and whose benchmarks it takes.
 #[derive(Clone, Copy)]
-pub struct Overlay<'a> {
+pub struct OverlayOffer<'a> {
     /// Whether it was given.
     pub is_given: bool,
     /// The user's flags.
@@ -23,7 +23,7 @@ pub struct Overlay<'a> {
     pub last: &'a Revision,
 }
 
-impl Overlay<'_> {
+impl OverlayOffer<'_> {
     /// What the flag would do, unless it was given or cannot be.
     pub fn offer(self) -> Option<String> {
         let fits = !self.is_given && !self.options.criterion_runner;
@@ -102,7 +102,7 @@ impl Newcomers {
     }
 
     /// The line for the user, if there is something new and something to be done.
-    pub fn advice(&self, overlay: Overlay<'_>) -> Option<String> {
+    pub fn advice(&self, overlay: OverlayOffer<'_>) -> Option<String> {
         let count = |n: usize, what: &str| match n {
             0 => None,
             1 => Some(format!("1 {what}")),
@@ -177,7 +177,7 @@ mod tests {
         let mut newcomers = Newcomers::default();
         newcomers.hear(listed, &filter);
         let (options, last) = (BuildOptions::default(), revision(last));
-        newcomers.advice(Overlay { is_given: false, options: &options, last: &last })
+        newcomers.advice(OverlayOffer { is_given: false, options: &options, last: &last })
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let last = revision("@tree");
         let runner = BuildOptions { criterion_runner: true, ..BuildOptions::default() };
         for (is_given, options) in [(true, &BuildOptions::default()), (false, &runner)] {
-            assert_eq!(newcomers.advice(Overlay { is_given, options, last: &last }), None);
+            assert_eq!(newcomers.advice(OverlayOffer { is_given, options, last: &last }), None);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The words with which each release of criterion lists its benchmarks or runs one of them. It does
 //! not start anything.
 
-use super::process::Release;
+use super::process::RunnerRelease;
 
 /// How one block is taken. A launch has one per side, so it is about as long as a launch of paired
 /// samples, and its samples are about as long as theirs: on a busy machine most of them are left in
@@ -27,12 +27,12 @@ pub(super) const FEWEST: u32 = 10;
 /// of which holds one operation at least.
 const TOO_LONG: f64 = 10.0;
 
-fn shape(release: Release) -> Shape {
-    if release < Release(0, 4, 0) { SHAPE_OF_OLD } else { SHAPE }
+fn shape(release: RunnerRelease) -> Shape {
+    if release < RunnerRelease(0, 4, 0) { SHAPE_OF_OLD } else { SHAPE }
 }
 
 /// Nanoseconds that a block may be expected to take.
-pub(super) fn longest(release: Release) -> f64 {
+pub(super) fn longest(release: RunnerRelease) -> f64 {
     TOO_LONG * shape(release).measurement * 1e9
 }
 
@@ -46,7 +46,7 @@ pub(super) fn listing() -> Vec<String> {
 }
 
 /// For one block of the benchmark `id`, with the usual number of samples or the fewest.
-pub(super) fn block(release: Release, id: &str, fewest: bool) -> Vec<String> {
+pub(super) fn block(release: RunnerRelease, id: &str, fewest: bool) -> Vec<String> {
     let Shape { warm_up, measurement, samples } = shape(release);
     let samples = if fewest { FEWEST } else { samples };
     let mut words = vec!["--bench".to_owned()];
@@ -57,7 +57,7 @@ pub(super) fn block(release: Release, id: &str, fewest: bool) -> Vec<String> {
     ] {
         words.extend([flag.to_owned(), value]);
     }
-    if release < Release(0, 5, 0) {
+    if release < RunnerRelease(0, 5, 0) {
         words.extend(["--".to_owned(), format!("^{}$", escaped(id))]);
     } else {
         words.extend(["--exact".to_owned(), "--".to_owned(), id.to_owned()]);
@@ -85,15 +85,15 @@ mod tests {
     fn each_release_gets_what_it_understands() {
         let end = |release, id, fewest| block(release, id, fewest)[1..].join(" ");
         assert_eq!(
-            end(Release(0, 3, 6), "a/b (x)", false),
+            end(RunnerRelease(0, 3, 6), "a/b (x)", false),
             r"--warm-up-time 1 --measurement-time 1 --sample-size 1000 -- ^a/b \(x\)$"
         );
         assert_eq!(
-            end(Release(0, 4, 0), "a.b", true),
+            end(RunnerRelease(0, 4, 0), "a.b", true),
             r"--warm-up-time 0.05 --measurement-time 0.1 --sample-size 10 -- ^a\.b$"
         );
         // Its namesakes count otherwise, and all of them take `--exact`.
-        for release in [Release(0, 5, 1), Release(0, 8, 2), Release(3, 0, 4)] {
+        for release in [RunnerRelease(0, 5, 1), RunnerRelease(0, 8, 2), RunnerRelease(3, 0, 4)] {
             assert_eq!(
                 end(release, "-a.b", false),
                 "--warm-up-time 0.05 --measurement-time 0.1 --sample-size 100 --exact -- -a.b"

@@ -12,26 +12,26 @@ use std::thread;
 use nbench::wire::{FromDriver, FromWorker, MAX_COUNT, read_line};
 
 /// The connection to the driver.
-pub(super) struct Driver {
+pub(super) struct DriverSocket {
     writer: UnixStream,
     commands: Receiver<Result<FromDriver, String>>,
     gone: Arc<AtomicBool>,
 }
 
-impl Driver {
+impl DriverSocket {
     /// Connects to the socket on which the driver listens.
     ///
     /// # Errors
     /// When nobody listens there.
-    pub(super) fn connect(socket: &Path) -> io::Result<Driver> {
-        Driver::over(UnixStream::connect(socket)?)
+    pub(super) fn connect(socket: &Path) -> io::Result<DriverSocket> {
+        DriverSocket::over(UnixStream::connect(socket)?)
     }
 
     /// Speaks over a connection that exists.
     ///
     /// # Errors
     /// When it cannot be used in both directions at once.
-    pub(super) fn over(stream: UnixStream) -> io::Result<Driver> {
+    pub(super) fn over(stream: UnixStream) -> io::Result<DriverSocket> {
         let mut reader = BufReader::new(stream.try_clone()?);
         let (sender, commands) = mpsc::channel();
         let gone = Arc::new(AtomicBool::new(false));
@@ -59,7 +59,7 @@ impl Driver {
             }
             over.store(true, Ordering::Release);
         });
-        Ok(Driver { writer: stream, commands, gone })
+        Ok(DriverSocket { writer: stream, commands, gone })
     }
 
     /// Sends a message; a driver that cannot be written to is gone.

@@ -22,7 +22,7 @@ pub(super) const SPOKEN: [u16; 2] = [1, 1];
 
 /// A benchmark as criterion names it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Identity {
+pub(super) struct OfferedId {
     /// Group, function and parameter, as far as it has them.
     pub(super) id: String,
     /// The work of one iteration, where it is of one kind that we know.
@@ -33,9 +33,9 @@ pub(super) struct Identity {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
     /// A benchmark begins.
-    Beginning(Identity),
+    Beginning(OfferedId),
     /// A benchmark is not asked for.
-    Skipping(Identity),
+    Skipping(OfferedId),
     /// A group has ended; the executable waits for an answer.
     GroupFinished,
     /// A benchmark is warm, and measuring it begins.
@@ -124,7 +124,7 @@ fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
 }
 
-fn identity(fields: &Value) -> Result<Identity, String> {
+fn identity(fields: &Value) -> Result<OfferedId, String> {
     let id = field(fields, "id").ok_or("no `id`")?;
     let group = field(id, "group_id").and_then(Value::as_text).ok_or("no `group_id`")?;
     let mut name = group.to_owned();
@@ -138,7 +138,7 @@ fn identity(fields: &Value) -> Result<Identity, String> {
             Some(_) => return Err(format!("`{part}` is not a text")),
         }
     }
-    Ok(Identity { id: name, throughput: field(id, "throughput").and_then(throughput) })
+    Ok(OfferedId { id: name, throughput: field(id, "throughput").and_then(throughput) })
 }
 
 /// The first amount of a kind that we know.

@@ -35,7 +35,7 @@ fn other_words_are_no_business_of_the_bridge() {
 fn heard(executable: &str, commands: &str) -> Vec<String> {
     let (ours, theirs) = UnixStream::pair().unwrap();
     (&ours).write_all(commands.as_bytes()).unwrap();
-    let driver = Driver::over(theirs).unwrap();
+    let driver = DriverSocket::over(theirs).unwrap();
     let served = std::thread::spawn({
         let suite = Suite { executable: executable.into(), runner: Vec::new() };
         move || serve(driver, &suite)
@@ -66,12 +66,12 @@ fn a_program_that_has_no_runner_is_told_and_nothing_is_offered() {
 #[test]
 fn a_driver_that_leaves_ends_what_is_running() {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let driver = Driver::over(theirs).unwrap();
+    let driver = DriverSocket::over(theirs).unwrap();
     drop(ours);
     // It would never connect, and is not waited for.
     let is_gone = || driver.is_gone();
     let words = ["-f", "/dev/null"].map(str::to_owned);
     let suite = Suite { executable: "tail".into(), runner: Vec::new() };
-    let run = Run::start(&suite, &words, &is_gone);
-    assert!(matches!(run.err(), Some(Trouble::Gone)));
+    let run = CriterionRun::start(&suite, &words, &is_gone);
+    assert!(matches!(run.err(), Some(BridgeError::Gone)));
 }

@@ -10,9 +10,9 @@ use nbench_engine::{Iters, Order, Sample, Subject, SubjectError};
 use super::crew::{Stray, not_offered};
 use super::{Driver, Lane, Trial, Way};
 use crate::interrupt;
-use crate::measure::launch::{Luck, Program, Starter, Worker, interrupted};
+use crate::measure::launch::{LaunchConditions, Program, Starter, Worker, interrupted};
 use crate::measure::orphans;
-use crate::measure::walk::{Arrival, Passed, autopsy, move_to};
+use crate::measure::schedule::{Arrival, Passed, autopsy, move_to};
 
 /// How long a worker may take to let go of what it holds.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 struct Stage<'s> {
     starter: &'s Starter,
     programs: Vec<Program>,
-    luck: Luck,
+    conditions: LaunchConditions,
     id: String,
     now: Option<(usize, Worker, RefCell<Peer<'static>>)>,
 }
@@ -34,7 +34,7 @@ impl Stage<'_> {
         }
         self.leave();
         let program = &self.programs[side];
-        let (worker, peer) = self.starter.start(program, self.luck, &interrupted)?;
+        let (worker, peer) = self.starter.start(program, self.conditions, &interrupted)?;
         let peer = RefCell::new(peer);
         let mut passed = Passed::default();
         let arrival = move_to(&peer, program, &mut passed, &|id| id == self.id);
@@ -45,7 +45,7 @@ impl Stage<'_> {
                 Err(SubjectError::failed(message))
             }
             Arrival::Vanished(_) => {
-                Err(SubjectError::failed(not_offered(&self.id, self.luck.pinned)))
+                Err(SubjectError::failed(not_offered(&self.id, self.conditions.pinned)))
             }
             Arrival::Lost(error) => Err(error),
         }
@@ -98,14 +98,14 @@ impl Driver<'_> {
         &mut self,
         lane: &mut Lane,
         wanted: &mut Vec<usize>,
-        luck: Luck,
+        conditions: LaunchConditions,
         pilot: bool,
     ) -> bool {
         let Some(&unit) = wanted.first() else { return false };
         let stage = RefCell::new(Stage {
             starter: self.starter,
             programs: (0..lane.programs.len()).map(|side| lane.program(side)).collect(),
-            luck,
+            conditions,
             id: lane.units[unit].offer.id.clone(),
             now: None,
         });

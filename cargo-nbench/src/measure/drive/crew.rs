@@ -11,9 +11,9 @@ use rand::seq::SliceRandom;
 
 use super::Lane;
 use crate::measure::identity;
-use crate::measure::launch::{Luck, Starter, Worker, interrupted};
+use crate::measure::launch::{LaunchConditions, Starter, Worker, interrupted};
 use crate::measure::orphans;
-use crate::measure::walk::{Arrival, Passed, autopsy, move_to};
+use crate::measure::schedule::{Arrival, Passed, autopsy, move_to};
 
 /// How many processes of one side are looked through for a benchmark that was listed.
 const FRESH: usize = 3;
@@ -28,7 +28,7 @@ pub(super) struct Crew<'i> {
     order: Vec<usize>,
     /// Whether the worker still stands at a benchmark that is finished.
     standing: Vec<bool>,
-    luck: Luck,
+    conditions: LaunchConditions,
 }
 
 /// Why a benchmark was not reached or not measured.
@@ -61,14 +61,14 @@ impl<'i> Crew<'i> {
     pub(super) fn start(
         starter: &Starter,
         lane: &Lane,
-        luck: Luck,
+        conditions: LaunchConditions,
         random: &mut StdRng,
     ) -> Result<Crew<'i>, (usize, SubjectError)> {
         let mut order: Vec<usize> = (0..lane.programs.len()).collect();
         order.shuffle(random);
         let mut started = Vec::new();
         for &side in &order {
-            match starter.start(&lane.program(side), luck, &interrupted) {
+            match starter.start(&lane.program(side), conditions, &interrupted) {
                 Ok((worker, peer)) => started.push((side, worker, RefCell::new(peer))),
                 Err(error) => return Err((side, error)),
             }
@@ -77,7 +77,7 @@ impl<'i> Crew<'i> {
         let (standing, passed) =
             (vec![false; started.len()], vec![Passed::default(); started.len()]);
         let (workers, peers) = started.into_iter().map(|(_, w, p)| (w, p)).unzip();
-        Ok(Crew { workers, peers, passed, order, standing, luck })
+        Ok(Crew { workers, peers, passed, order, standing, conditions })
     }
 
     /// Moves all workers to the same benchmark of those that are `wanted`, one after the other: set-up of
@@ -161,7 +161,7 @@ impl<'i> Crew<'i> {
     fn restart(&mut self, starter: &Starter, lane: &Lane, side: usize) -> Result<(), SubjectError> {
         self.peers[side].borrow_mut().quit();
         self.workers[side].finish(Duration::from_millis(500));
-        let (worker, peer) = starter.start(&lane.program(side), self.luck, &interrupted)?;
+        let (worker, peer) = starter.start(&lane.program(side), self.conditions, &interrupted)?;
         self.workers[side] = worker;
         self.peers[side] = RefCell::new(peer);
         self.passed[side] = Passed::default();

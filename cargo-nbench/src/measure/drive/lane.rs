@@ -36,7 +36,7 @@ pub struct Lane {
     /// Whether it was said that processes were left behind.
     pub told_of_orphans: bool,
     /// Its link layouts.
-    pub luck: LaneLuck,
+    pub layouts: LaneLayouts,
 }
 
 /// Another way of running, for benchmarks that the usual one does not work for.
@@ -50,7 +50,7 @@ pub enum Way {
 
 /// Where a lane's link layouts come from, and those of the launch that is running.
 #[derive(Debug)]
-pub struct LaneLuck {
+pub struct LaneLayouts {
     when: Layouts,
     supply: Supply,
     /// Launches begun, the pilot not counted.
@@ -63,9 +63,9 @@ pub struct LaneLuck {
     pub(super) drawn: Option<Result<Drawn, String>>,
 }
 
-impl Default for LaneLuck {
-    fn default() -> LaneLuck {
-        LaneLuck {
+impl Default for LaneLayouts {
+    fn default() -> LaneLayouts {
+        LaneLayouts {
             when: Layouts::Off,
             supply: Supply::Kept,
             launches: 0,
@@ -106,31 +106,31 @@ impl Lane {
             let control = LayoutControl::new(when, &supply);
             task.layout = if explain { control.explaining() } else { control };
         }
-        self.luck = LaneLuck { when, supply, ..LaneLuck::default() };
+        self.layouts = LaneLayouts { when, supply, ..LaneLayouts::default() };
     }
 
     /// Seconds that a launch spends on linking.
     pub(super) fn seconds_of_layouts(&self) -> f64 {
-        if self.luck.when == Layouts::Fresh { self.luck.supply.seconds() } else { 0.0 }
+        if self.layouts.when == Layouts::Fresh { self.layouts.supply.seconds() } else { 0.0 }
     }
 
     /// Begins the next launch: draws layouts if they are wanted.
     pub(super) fn begin(&mut self, seed: u64) {
         let seed = target_seed(seed, &self.package, &self.target);
-        let wanted = self.luck.when == Layouts::Fresh || self.luck.confirming;
+        let wanted = self.layouts.when == Layouts::Fresh || self.layouts.confirming;
         // Those of the last launch go first: they have the same names.
-        self.luck.drawn = None;
+        self.layouts.drawn = None;
         if wanted {
-            let launch = self.luck.fixed.unwrap_or(self.luck.launches);
-            self.luck.drawn = self.luck.supply.draw(seed, launch);
+            let launch = self.layouts.fixed.unwrap_or(self.layouts.launches);
+            self.layouts.drawn = self.layouts.supply.draw(seed, launch);
         }
-        self.luck.launches += 1;
+        self.layouts.launches += 1;
     }
 
     /// The program of a side in this launch. When one side has no fresh layout, none has.
     pub(super) fn program(&self, side: usize) -> Program {
         let built = &self.programs[side];
-        match &self.luck.drawn {
+        match &self.layouts.drawn {
             Some(Ok(drawn)) => drawn.program(side, built),
             Some(Err(_)) | None => built.clone(),
         }
@@ -146,8 +146,8 @@ impl Lane {
             for task in &mut unit.tasks {
                 let Trial::Compare(trial) = &mut task.trial else { continue };
                 match task.layout.begin_second(trial) {
-                    Some(SecondTrial::Confirm) => self.luck.confirming = true,
-                    Some(SecondTrial::Explain) => self.luck.fixed = Some(self.luck.launches),
+                    Some(SecondTrial::Confirm) => self.layouts.confirming = true,
+                    Some(SecondTrial::Explain) => self.layouts.fixed = Some(self.layouts.launches),
                     None => {}
                 }
             }

@@ -57,7 +57,7 @@ fn lane(others: usize, plan: &Plan) -> Lane {
         apart_note: None,
         on_trial: None,
         told_of_orphans: false,
-        luck: LaneLuck::default(),
+        layouts: LaneLayouts::default(),
     }
 }
 

@@ -14,12 +14,12 @@ pub enum Supply {
     /// Somebody asked, but they cannot be varied, for the reason given.
     Unavailable(String),
     /// One source per side.
-    Ready(Vec<Source>),
+    Ready(Vec<LayoutSource>),
 }
 
 /// One side's executable, to be linked again.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct LayoutSource {
     /// How it is linked.
     pub layouts: Layouts,
     /// Which stream of seeds orders it. Sides of one stream that have the same functions get the same
@@ -72,7 +72,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The seed of all layouts of one bench target: targets of equal seeds must not share their luck.
+/// The seed of all layouts of one bench target: targets of equal seeds must not share their conditions.
 pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
     let bytes = package.bytes().chain([0]).chain(target.bytes());
     bytes.fold(seed, |state, byte| mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte)))

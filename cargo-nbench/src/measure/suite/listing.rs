@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::measure::filter::Filter;
 use crate::measure::identity::{common, may_be_equal, note};
 use crate::measure::launch::{Program, Starter};
-use crate::measure::walk::{Listing, list};
+use crate::measure::schedule::{Listing, list};
 
 /// Set-up that takes longer is not repeated only to see whether ids depend on the process.
 const CHEAP: Duration = Duration::from_secs(3);

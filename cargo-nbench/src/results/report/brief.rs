@@ -51,7 +51,7 @@ impl Brief {
     }
 
     /// Prints a line, and keeps what the end repeats.
-    pub fn say(&mut self, term: &mut Term, line: &Line) {
+    pub fn emit(&mut self, term: &mut Term, line: &Line) {
         match line {
             Line::Comparison(c) => self.keep(c),
             Line::Failure(f) => {

@@ -13,8 +13,8 @@ fn golden(hex: &str) -> Message {
     decode(&bytes(hex)).unwrap()
 }
 
-fn named(id: &str, throughput: Option<Throughput>) -> Identity {
-    Identity { id: id.to_owned(), throughput }
+fn named(id: &str, throughput: Option<Throughput>) -> OfferedId {
+    OfferedId { id: id.to_owned(), throughput }
 }
 
 fn encoded(value: &Value) -> Vec<u8> {

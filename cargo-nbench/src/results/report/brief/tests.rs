@@ -44,7 +44,7 @@ pub(super) fn printed(lines: &[Line], sides: usize, verbose: bool) -> Vec<String
     let mut brief = Brief::new(sides);
     let mut summary = Summary::default();
     for line in lines {
-        brief.say(&mut term, line);
+        brief.emit(&mut term, line);
         summary.count(line);
     }
     brief.end(&mut term);

@@ -23,7 +23,7 @@ pub enum Addresses {
     Random,
     /// At the same place for every worker, where the system allows it. Speed depends on addresses
     /// (branch predictors and caches are indexed by them), so workers that are compared share this
-    /// luck, and what is drawn for them (stack offset, link layout) is drawn once for all.
+    /// conditions, and what is drawn for them (stack offset, link layout) is drawn once for all.
     Shared,
 }
 

@@ -4,7 +4,7 @@
 use nbench_config::{Layouts, Settings};
 use nbench_engine::Plan;
 
-use super::advice::{Newcomers, Overlay};
+use super::advice::{Newcomers, OverlayOffer};
 use crate::build::cargo::Words;
 use crate::build::sides::Sides;
 use crate::cli::args::{AbArgs, GatePolicy};
@@ -12,7 +12,7 @@ use crate::commands::none_of;
 use crate::failure::{Exit, Failure};
 use crate::measure::drive::Lane;
 use crate::measure::filter::Filter;
-use crate::measure::idle::Seen;
+use crate::measure::idle::ListedIds;
 use crate::measure::launch::Starter;
 use crate::measure::layout::{Draws, Supply};
 use crate::measure::plans::Plans;
@@ -21,7 +21,7 @@ use crate::results::session::Session;
 use crate::revisions::revision::Repository;
 
 /// What is asked of every target.
-pub struct Listing<'l> {
+pub struct Matching<'l> {
     /// The command line.
     pub args: &'l AbArgs,
     /// The settings in force.
@@ -36,7 +36,7 @@ pub struct Listing<'l> {
 
 /// What listing all targets finds.
 #[derive(Default)]
-pub struct Found {
+pub struct Matched {
     /// What is to be compared.
     pub lanes: Vec<Lane>,
     /// All ids that were listed.
@@ -44,7 +44,7 @@ pub struct Found {
     /// Whether a benchmark needs no measuring.
     pub is_identical: bool,
     /// The same by target, for settings that fit none.
-    pub seen: Seen,
+    pub seen: ListedIds,
     /// Package and name of every target that was listed.
     targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
@@ -53,7 +53,7 @@ pub struct Found {
     pub newcomers: Newcomers,
 }
 
-impl Listing<'_> {
+impl Matching<'_> {
     /// Lists `targets` into `found` and tells the session what is left out.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Listing<'_> {
         session: &mut Session<'_>,
         starter: &Starter,
         targets: Vec<Target>,
-        found: &mut Found,
+        found: &mut Matched,
     ) -> Result<(), Failure> {
         let plans = Plans {
             plan: Plan::clone(&self.settings.plan),
@@ -87,7 +87,7 @@ impl Listing<'_> {
                 session.term.warn(&text);
             }
             for remark in listed.remarks(&labels, self.filter) {
-                session.say(remark);
+                session.emit(remark);
             }
             if is_identical {
                 found.is_identical |= self.tell_identical(session, &listed);
@@ -156,12 +156,12 @@ impl Listing<'_> {
     }
 }
 
-impl Found {
+impl Matched {
     /// Why there is nothing to compare.
     pub fn nothing(
         &self,
         is_unmatched: bool,
-        overlay: Overlay<'_>,
+        overlay: OverlayOffer<'_>,
         filter: &Filter,
         words: &Words,
     ) -> Failure {
@@ -173,7 +173,7 @@ impl Found {
     }
 }
 
-fn nothing_in_common(changing: bool, overlay: Overlay<'_>, newcomers: &Newcomers) -> Failure {
+fn nothing_in_common(changing: bool, overlay: OverlayOffer<'_>, newcomers: &Newcomers) -> Failure {
     let hint = if changing {
         "their ids change from process to process: give each benchmark a name of its own".to_owned()
     } else if overlay.is_given {

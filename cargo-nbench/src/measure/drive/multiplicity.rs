@@ -9,7 +9,7 @@ use super::{At, Lane, Sink, Trial};
 /// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the run:
 /// a call whose adjusted p-value is too large is taken back, and its task goes on to the next look.
 ///
-/// Source of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
+/// LayoutSource of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
 pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
     let mut raw = Vec::new();
     for task in lanes.iter().flat_map(|l| &l.units).filter(|u| !u.failed).flat_map(|u| &u.tasks) {
@@ -27,13 +27,15 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                 let own = task.picks.len() - 1;
                 if let Trial::Compare(trial) = &mut task.trial {
                     let own: Vec<Option<f64>> = adjusted.by_ref().take(own).collect();
-                    if !task.told && !task.layout.is_explaining() && trial.plan().control_discovery
+                    if !task.is_reported
+                        && !task.layout.is_explaining()
+                        && trial.plan().control_discovery
                     {
                         withdraw_unconfirmed(trial, &own);
                         task.adjusted = own;
                     }
                 }
-                if task.told || task.trial.decide() == Decision::More {
+                if task.is_reported || task.trial.decide() == Decision::More {
                     continue;
                 }
                 let second_is_due = match &mut task.trial {
@@ -41,7 +43,7 @@ pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {
                     Trial::Measure(_) => false,
                 };
                 if !second_is_due {
-                    task.told = true;
+                    task.is_reported = true;
                     task.notes.extend(notes.iter().cloned());
                     sink.finished(At { package, target, offer: &unit.offer }, task);
                 }

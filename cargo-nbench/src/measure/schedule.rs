@@ -8,9 +8,9 @@ use nbench::wire::Offer;
 use nbench_engine::SubjectError;
 use nbench_engine::remote::{Peer, Reached};
 
-use crate::measure::launch::{Luck, Program, Starter, Worker, interrupted, panic_in};
+use crate::measure::launch::{LaunchConditions, Program, Starter, Worker, interrupted, panic_in};
 use crate::measure::orphans;
-use crate::measure::place::Addresses;
+use crate::measure::placement::Addresses;
 use crate::process::describe;
 
 /// What one executable offers, from a walk of skips.
@@ -39,8 +39,8 @@ impl Listing {
 pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
     let started = Instant::now();
     let mut listing = Listing::default();
-    let luck = Luck { padding: 0, pinned, addresses: Addresses::Random };
-    match starter.start(program, luck, &interrupted) {
+    let conditions = LaunchConditions { padding: 0, pinned, addresses: Addresses::Random };
+    match starter.start(program, conditions, &interrupted) {
         Err(error) => listing.ended = Some((error.message, String::new())),
         Ok((mut worker, mut peer)) => {
             let end = loop {
