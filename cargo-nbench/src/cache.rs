@@ -16,7 +16,7 @@ const SIZE_LIMIT: u64 = 20_000_000_000;
 /// Directory of what is built in place of other harnesses, for all repositories.
 pub const STAND_INS: &str = "stand-ins";
 
-/// What tells backup programs that everything here can be made again, and us that it is ours.
+/// Tag that tells backup programs that everything here can be made again, and us that it is ours.
 const TAG: &str = "CACHEDIR.TAG";
 const SIGNATURE: &str = "Signature: 8a477f597d28d172789f06886806bc55";
 const OURS: &str = "cargo-nbench";

@@ -29,7 +29,7 @@ use crate::results::session::RunOutcome;
 use crate::term::{Term, Text, Tone};
 use nbench_templates::lines::Line;
 
-/// What is said while another process builds in the same target directory.
+/// Message while another process builds in the same target directory.
 const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
 
 /// The filter of a command line: `words` are those that stand there without a flag.

@@ -69,7 +69,7 @@ pub struct Context {
     pub head_sha: Option<String>,
 }
 
-/// What became of the comment.
+/// Outcome of posting a comment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Posted {
     /// There was none; now there is.

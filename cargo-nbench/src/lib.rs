@@ -33,7 +33,7 @@ use nbench_templates::lines::{ErrorLine, Line};
 
 pub use crate::failure::Exit;
 
-/// What this very program does when cargo starts it in place of another: of rustc, to cap the lints of old
+/// Answer of this program where cargo starts it in place of another: of rustc, to cap the lints of old
 /// code; of a bench executable, to learn how it would be started; of a criterion suite's worker. `None`
 /// when it was started as itself.
 pub fn in_place_of_another() -> Option<ExitCode> {

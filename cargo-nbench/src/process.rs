@@ -21,7 +21,7 @@ pub fn started_by(runner: &[OsString], executable: &Path) -> Command {
     command
 }
 
-/// What happened to a process, in words.
+/// Description of how a process ended.
 pub fn describe(status: &ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {

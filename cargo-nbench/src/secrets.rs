@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// What the names of a forge, of a CI service, or of cargo's registries begin with.
+/// Prefixes of names of a forge, of a CI service, or of cargo's registries.
 const OWNERS: [&str; 26] = [
     "ACTIONS",
     "AZURE",
@@ -35,7 +35,7 @@ const OWNERS: [&str; 26] = [
     "WOODPECKER",
 ];
 
-/// What one of the words of a credential's name is.
+/// Words of which the name of a credential has one.
 const WORDS: [&str; 7] = ["ACCESSTOKEN", "JWT", "PASSWORD", "PAT", "SECRET", "SECRETS", "TOKEN"];
 
 /// Whether a variable is a credential of a forge, a CI service or a registry, such as `GITHUB_TOKEN`,

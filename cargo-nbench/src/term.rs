@@ -16,7 +16,7 @@ pub use crate::term::text::{Text, Tone};
 use crate::term::text::{passed, plain_json, shown};
 use progress::{Progress, time};
 
-/// What the results on standard output look like.
+/// Format of the results on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     /// Text for people.
@@ -49,13 +49,13 @@ pub struct Term {
     quiet: bool,
     verbose: bool,
     bar: Option<ProgressBar>,
-    /// What is going on and since when.
+    /// Work that is going on and since when.
     progress: Option<(Progress, Instant)>,
     /// When the build began that is told of in a log.
     building: Option<Instant>,
     /// Which of how many builds is next, where there are several.
     next_build: Option<(usize, usize)>,
-    /// What `CARGO_TERM_COLOR` says of colours of cargo and compilers, unless `--color` says it.
+    /// Colours of cargo and compilers by `CARGO_TERM_COLOR`, unless `--color` decides.
     compilers: Option<bool>,
 }
 
@@ -139,7 +139,7 @@ impl Term {
         self.compilers.unwrap_or(self.err_colour)
     }
 
-    /// What standard output looks like.
+    /// Format of standard output.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -189,7 +189,7 @@ impl Term {
         });
     }
 
-    /// What is being done; standard error, silent under `--quiet`.
+    /// Note on what is being done; standard error, silent under `--quiet`.
     pub fn note(&mut self, text: impl Into<Text>) {
         if !self.quiet {
             let mut text = text.into();
@@ -220,7 +220,7 @@ impl Term {
         }
     }
 
-    /// What helps with a warning.
+    /// Hint on a warning.
     pub fn hint(&mut self, hint: &str) {
         self.labelled(Tone::Strong, "hint:", hint);
     }

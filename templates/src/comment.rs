@@ -27,9 +27,9 @@ const NOTES: usize = 1_000;
 pub struct CommentView {
     /// Tells the comment of one job from that of another on the same pull request.
     pub marker_id: String,
-    /// What the changes are relative to.
+    /// Revision that changes are relative to.
     pub reference: Rev,
-    /// What is judged; the last of several.
+    /// Revision that is judged; the last of several.
     pub contender: Rev,
     /// Whether there are several contenders, so that each row names its own.
     pub several: bool,
@@ -47,13 +47,13 @@ pub struct CommentView {
     pub host: String,
     /// One line about how it was measured: launches, pairs, confidence, threshold.
     pub method: String,
-    /// What the changes come to together, a sentence for each contender; none when there is none to give.
+    /// Geometric means, a sentence for each contender; none when there is none to give.
     pub together: Vec<String>,
     /// The command that repeats the comparison.
     pub command: String,
 }
 
-/// What the template sees.
+/// Variables of the template.
 #[derive(Debug, Serialize)]
 struct CommentPage<'a> {
     marker: String,
@@ -127,7 +127,7 @@ pub fn comment(view: &CommentView) -> Result<String, Error> {
     render(view, [&changed, &undecided, &unchanged, &failures, &unmatched])
 }
 
-/// What a row names beside its benchmark.
+/// Names that a row has beside its benchmark.
 #[derive(Debug, Clone, Copy)]
 struct RowStyle {
     several: bool,

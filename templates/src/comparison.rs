@@ -30,14 +30,14 @@ pub struct ComparisonView {
     pub together: Vec<String>,
     /// The comparisons, in any order: the page sorts them by change.
     pub comparisons: Vec<ComparedView>,
-    /// What was not compared, with the reason, one line each.
+    /// Benchmarks that were not compared, with the reason, one line each.
     pub missing: Vec<String>,
 }
 
 /// One benchmark and one contender.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ComparedView {
-    /// What was found.
+    /// Result.
     pub line: Comparison,
     /// Launches in the order in which they ran; empty when nothing was measured.
     pub launches: Vec<LaunchView>,
@@ -54,7 +54,7 @@ pub struct LaunchView {
     pub estimate: Option<f64>,
 }
 
-/// What was found on an axis that has no verdict.
+/// Change on an axis that has no verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisView {
     /// Name of the axis.
@@ -63,7 +63,7 @@ pub struct AxisView {
     pub change: Result<(f64, Option<(f64, f64)>), String>,
 }
 
-/// What the template sees.
+/// Variables of the template.
 #[derive(Debug, Serialize)]
 struct ComparisonPage<'a> {
     title: &'a str,
@@ -292,7 +292,7 @@ fn own_axis(own: &OwnChangeLine) -> AxisView {
     }
 }
 
-/// What a reader may ask beyond the verdict; a number that is missing says why.
+/// Facts beyond the verdict; a number that is missing says why.
 fn facts(compared: &ComparedView) -> Vec<(&'static str, String)> {
     if compared.launches.is_empty() {
         return Vec::new();

@@ -99,13 +99,13 @@ pub struct PointView {
 /// One paired result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedView {
-    /// What was found.
+    /// Result.
     pub line: Comparison,
     /// When it was measured, as text.
     pub when: String,
 }
 
-/// What the template sees.
+/// Variables of the template.
 #[derive(Debug, Serialize)]
 struct HistoryPage<'a> {
     view: &'a HistoryView,

@@ -18,5 +18,5 @@ pub use history::{
     HistoryView, HostSeries, HostView, PairedView, PointView, SeriesView, history_page,
 };
 pub use markdown::{escape_markdown, is_hidden};
-/// What rendering returns when a template is at fault.
+/// Error of rendering when a template is at fault.
 pub use minijinja::Error;

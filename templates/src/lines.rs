@@ -44,9 +44,9 @@ pub struct ErrorLine {
     pub command: String,
     /// The command line.
     pub invocation: String,
-    /// What happened; lines after the first are details.
+    /// Message; lines after the first are details.
     pub error: String,
-    /// What helps.
+    /// Hint on what helps.
     pub hint: Option<String>,
     /// The exit code.
     pub exit: u8,
@@ -84,7 +84,7 @@ pub struct Context {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct Rev {
-    /// What the user wrote, `@tree` for the working tree.
+    /// Name as the user wrote it, `@tree` for the working tree.
     pub rev: String,
     /// Full hash of the commit; for a working tree that of the commit it stands on.
     pub commit: String,
@@ -93,7 +93,7 @@ pub struct Rev {
 }
 
 impl Rev {
-    /// What the user wrote, with the commit behind it: `main (0123456789)`, `@tree (0123456789, dirty)`.
+    /// Name as the user wrote it, with the commit: `main (0123456789)`, `@tree (0123456789, dirty)`.
     pub fn label(&self) -> String {
         let dirty = if self.dirty { "dirty" } else { "" };
         // A branch without commits has none.
@@ -164,7 +164,7 @@ pub struct Measurement {
     /// Work per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputLine>,
-    /// What the benchmark counts itself, such as allocations or a suite's own measurement.
+    /// Quantities that the benchmark counts itself, such as allocations or a suite's own measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnLine>,
     /// Remarks on how it was measured; absent when there are none.
@@ -176,7 +176,7 @@ pub struct Measurement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct OwnLine {
-    /// What is counted.
+    /// Quantity that is counted.
     pub name: String,
     /// Its unit.
     pub unit: String,
@@ -188,7 +188,7 @@ pub struct OwnLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct OwnChangeLine {
-    /// What is counted.
+    /// Quantity that is counted.
     pub name: String,
     /// Its unit.
     pub unit: String,
@@ -211,7 +211,7 @@ pub struct OwnChangeLine {
 }
 
 impl OwnChangeLine {
-    /// What is said where there is no change as a fraction: the difference, else why there is none.
+    /// Words where there is no change as a fraction: the difference, else why there is none.
     pub fn without_ratio(&self) -> String {
         match self.difference {
             Some(difference) => {
@@ -282,7 +282,7 @@ pub struct Comparison {
     /// How much of the variance between launches is due to link layouts; `null` unless they were
     /// fresh, the comparison stayed inconclusive and there was time to find out.
     pub layout_share: Option<LayoutShare>,
-    /// What running first instead of second does to the ratio (fraction).
+    /// Effect of running first instead of second on the ratio (fraction).
     pub order_effect: Option<f64>,
     /// Correlation of neighbouring log-ratios.
     pub lag1: Option<f64>,
@@ -298,7 +298,7 @@ pub struct Comparison {
     pub within_launch: Option<f64>,
     /// Estimated change of each launch (fraction), in launch order.
     pub launch_changes: Vec<f64>,
-    /// What both sides count themselves; no verdict depends on it.
+    /// Quantities that both sides count themselves; no verdict depends on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnChangeLine>,
     /// Doubts and advice.
@@ -341,7 +341,7 @@ pub struct FailureLine {
     pub benchmark: Option<String>,
     /// The side, as the user wrote its revision.
     pub side: Option<String>,
-    /// What happened.
+    /// Message.
     pub error: String,
     /// The end of what it wrote to standard error.
     pub stderr_tail: String,

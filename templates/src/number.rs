@@ -6,7 +6,7 @@ const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "
 
 /// A duration in nanoseconds with three significant digits: `9.23 ns`, `12.4 µs`, `1.20 ms`, `2.35 s`.
 ///
-/// What is not finite is written as `unavailable`.
+/// Numbers that are not finite are written as `unavailable`.
 pub fn duration(nanoseconds: f64) -> String {
     if !nanoseconds.is_finite() {
         return "unavailable".to_owned();

@@ -34,7 +34,7 @@ pub(crate) struct Launch<'a> {
     pub estimate: Option<f64>,
 }
 
-/// What stands behind the points: log-ratios, as everything in this file.
+/// Marks behind the points: log-ratios, as everything in this file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Frame {
     /// Practical threshold, below and above no change.
@@ -57,7 +57,7 @@ pub(crate) struct Column {
     pub width: f64,
 }
 
-/// What both charts of a comparison have in common.
+/// Frame that both charts of a comparison have in common.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Panel {
     pub width: f64,

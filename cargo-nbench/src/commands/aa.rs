@@ -27,7 +27,7 @@ use crate::revisions::revision::Repository;
 use crate::term::{Term, Text, Tone};
 use nbench_templates::lines::{FailureLine, Line};
 
-/// What repeated comparisons of one benchmark with itself brought.
+/// Counts over repeated comparisons of one benchmark with itself.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct SelfComparison {
     /// Verdicts `faster`.

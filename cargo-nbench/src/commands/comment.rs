@@ -175,7 +175,7 @@ fn has_results(lines: &[Line]) -> bool {
     })
 }
 
-/// What a run of the store has printed.
+/// Lines that a stored run has printed.
 fn lines_of(store: &Store, run: &RunRow) -> Result<Vec<Line>, nbench_store::StoreError> {
     let mut lines: Vec<Line> = serde_json::from_str::<serde_json::Value>(&run.details)
         .ok()
@@ -331,7 +331,7 @@ fn method(comparisons: &[&Comparison]) -> String {
     )
 }
 
-/// What the run said of all changes together. It is not computed anew: two means of one run would differ.
+/// Sentences of the run on all changes together. They are not computed anew: two means of one run would differ.
 fn together(lines: &[Line]) -> Vec<String> {
     let means = lines.iter().rev().find_map(|line| match line {
         Line::Summary(summary) => Some(&summary.geometric_means),

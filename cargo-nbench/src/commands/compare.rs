@@ -281,7 +281,7 @@ fn only_in(term: &mut Term, row: &MeasurementRow, run: &RunRow) {
     crate::results::report::print(term, &line);
 }
 
-/// What all results of one invocation share.
+/// Context that all results of one invocation share.
 struct Frame<'a> {
     saved: &'a RunRow,
     current: &'a RunRow,

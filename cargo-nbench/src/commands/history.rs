@@ -92,7 +92,7 @@ struct Order {
     remarks: Vec<String>,
     /// How many commits were looked at, if the branch may have more.
     cut: Option<usize>,
-    /// What each run was measured by.
+    /// Settings that each run was measured by.
     measured_by: HashMap<i64, Stored>,
 }
 
@@ -140,7 +140,7 @@ impl Order {
         by_commit.or_else(|| self.by_tree.get(&revision.tree)).copied()
     }
 
-    /// What sets a point apart from the line of history.
+    /// Remark on a point that stands apart from the line of history.
     fn remark(&self, row: &MeasurementRow) -> Option<String> {
         let elsewhere = !self.by_commit.is_empty() && self.known_place(row).is_none();
         elsewhere.then(|| match self.cut {

@@ -102,7 +102,7 @@ fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {
 /// The benchmarks of the built targets.
 #[derive(Default)]
 struct Measurable {
-    /// What is to be measured.
+    /// Lanes to be measured.
     lanes: Vec<Lane>,
     /// All ids that were listed.
     ids: Vec<String>,

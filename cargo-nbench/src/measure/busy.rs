@@ -3,7 +3,7 @@
 
 use sysinfo::System;
 
-/// What to say of the load, if it is above what the machine has to give.
+/// Description of the load, if it is above what the machine has to give.
 pub fn warning() -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     describe(System::load_average().one, cores)

@@ -35,7 +35,7 @@ use multiplicity::settle;
 pub struct Unit {
     /// The offer, as the last side makes it.
     pub offer: Offer,
-    /// What is measured of it.
+    /// Measurements and comparisons of it.
     pub tasks: Vec<Task>,
     /// Whether it failed; it is not run again then.
     pub failed: bool,
@@ -57,7 +57,7 @@ pub struct Task {
     pub adjusted: Vec<Option<f64>>,
     /// Whether its end was told.
     pub is_reported: bool,
-    /// What is to be known of how it was measured, beside what its trial says.
+    /// Notes on how it was measured, beside those of its trial.
     pub notes: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub struct Pick {
     pub case: usize,
 }
 
-/// What a task does with its subjects.
+/// Trial of a task.
 #[derive(Debug)]
 pub enum Trial {
     /// Measures one subject.
@@ -202,7 +202,7 @@ pub trait Sink {
     fn expect(&mut self, launches: u64);
     /// Something that concerns no single benchmark.
     fn warn(&mut self, text: &str);
-    /// What a side is called.
+    /// Name of a side.
     fn side(&self, side: usize) -> String;
 }
 
@@ -332,7 +332,7 @@ impl Unit {
     }
 }
 
-/// What a pass of workers came to.
+/// Outcome of a pass of workers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     /// A benchmark was reached, or another way of running was found.

@@ -65,7 +65,7 @@ impl Filter {
         id.to_lowercase().contains(&text.to_lowercase())
     }
 
-    /// What was meant by a text that matches none of `ids` and begins with the name of a package or, as
+    /// Meaning of a text that matches none of `ids` and begins with the name of a package or, as
     /// `list` prints them, of one of these `targets`.
     pub fn names_target(&self, ids: &[String], targets: &[(String, String)]) -> Option<String> {
         let alone = Filter { exact: self.exact, ..Filter::default() };

@@ -109,7 +109,7 @@ impl Pattern {
     }
 }
 
-/// What is to be known of a benchmark that goes by a pattern.
+/// Note on a benchmark that goes by a pattern.
 pub fn note(pattern: &Pattern) -> String {
     format!("its id changes from process to process: `{pattern}` stands for all")
 }
@@ -133,7 +133,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit()) || hexadecimal
 }
 
-/// What several processes of the same suite have in common.
+/// Pattern that several processes of the same suite have in common.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Common {
     /// Ids that change, where it is sure which is which.
@@ -201,7 +201,7 @@ pub fn may_be_equal(one: &[String], other: &[String]) -> bool {
         && ours.iter().zip(&theirs).all(|(a, b)| Pattern::of(a).widened(b).is_some())
 }
 
-/// What a benchmark that was listed as `id` is called by a process that offered `seen` where `listed` was
+/// Name of a benchmark that was listed as `id` in a process that offered `seen` where `listed` was
 /// expected; nothing where that is not sure.
 pub fn later(id: &str, listed: &[String], seen: &[String]) -> Option<Pattern> {
     let sides = [vec![listed.to_vec(), seen.to_vec()]];

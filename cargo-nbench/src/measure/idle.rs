@@ -11,7 +11,7 @@ use crate::suggest::{nearest, nearest_id};
 /// A bench target, by package and name.
 pub type TargetName = (String, String);
 
-/// What is listed, as far as it may be compared with settings.
+/// Listed ids by target, to be compared with settings.
 #[derive(Debug, Default)]
 pub struct ListedIds {
     /// Ids by target, as aliases left them.

@@ -66,7 +66,7 @@ pub struct Starter {
     pub seed: u64,
 }
 
-/// What is drawn anew at each launch.
+/// Conditions that are drawn anew at each launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchConditions {
     /// Where the stack begins within a page: below [`PAGE`] (bytes).
@@ -118,7 +118,7 @@ fn padding(command: &Command, offset: usize) -> usize {
     (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
-/// What could not be started: where there is a runner, that is the program that the system looked for.
+/// Description of what could not be started: with a runner, that is the program that the system looked for.
 fn unstarted(program: &Program) -> String {
     match program.runner.first() {
         Some(runner) => format!(

@@ -129,7 +129,7 @@ fn child(pid: i32, stat: &str, parent: u32, own_session: i32) -> Option<Child> {
     (stat.parent == parent).then_some(Child { pid, is_dead, leads_or_left })
 }
 
-/// What is said about it.
+/// Description of processes that were left behind.
 pub fn describe(target: &str, count: usize) -> String {
     let (noun, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
     format!(

@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub struct Placement {
     #[cfg(target_os = "linux")]
     sets: Option<Sets>,
-    /// What was done, for the record.
+    /// Description of the placement, for the record.
     pub summary: String,
 }
 

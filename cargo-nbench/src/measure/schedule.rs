@@ -13,7 +13,7 @@ use crate::measure::orphans;
 use crate::measure::placement::Addresses;
 use crate::process::describe;
 
-/// What one executable offers, from a walk of skips.
+/// Offers of one executable, from a walk of skips.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// Benchmarks in flow order.
@@ -68,7 +68,7 @@ pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
     listing
 }
 
-/// What became of a worker that was lost: the message, made precise by its exit status, and the tail
+/// End of a worker that was lost: the message, made precise by its exit status, and the tail
 /// of its standard error.
 pub fn autopsy(worker: &mut Worker, error: SubjectError) -> (String, String) {
     let status = worker.finish(Duration::from_millis(500));
@@ -137,7 +137,7 @@ fn longest_common_subsequence(a: &[String], b: &[String]) -> Vec<String> {
     common
 }
 
-/// What moving a worker to a benchmark brought.
+/// Outcome of moving a worker to a benchmark.
 #[derive(Debug)]
 pub enum Arrival {
     /// The worker offers the benchmark of this id.
@@ -148,7 +148,7 @@ pub enum Arrival {
     Lost(SubjectError),
 }
 
-/// What a worker said on its way to the end.
+/// Messages of a worker on its way to the end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Passed {
     /// Ids that it offered, in order.

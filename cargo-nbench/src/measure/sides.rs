@@ -17,7 +17,7 @@ use crate::measure::suite::{Target, program};
 use crate::revisions::checkout::Slot;
 use nbench_templates::lines::{Line, Unmatched};
 
-/// What stands for the directory of generated packages in ids.
+/// Word for the directory of generated packages in ids.
 const GENERATED: &str = "<generated>";
 
 /// An executable as the launcher wants it. Paths of its checkout in ids read as those of the user's tree at
@@ -72,7 +72,7 @@ fn renamed_package<'n>(
     shared.then(|| ((*gone).to_owned(), (*come).to_owned()))
 }
 
-/// What is to be known of results of a package that was renamed.
+/// Note on results of a package that was renamed.
 fn renamed_note(label: &str, old: &str, new: &str) -> String {
     format!("its package `{new}` is called `{old}` at {label}")
 }

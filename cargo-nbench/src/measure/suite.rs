@@ -46,7 +46,7 @@ pub struct Target {
     pub target: String,
     /// One program per side.
     pub programs: Vec<Program>,
-    /// What is to be known of all its results.
+    /// Notes on all its results.
     pub notes: Vec<String>,
 }
 
@@ -62,17 +62,17 @@ impl Target {
     }
 }
 
-/// What listing a target brought.
+/// Outcome of listing a target.
 #[derive(Debug)]
 pub struct Listed {
     /// The target.
     pub target: Target,
-    /// What each side offers.
+    /// Offers by side.
     pub listings: Vec<Listing>,
     /// Whether the tags and settings of the first side count, and not those of the last one: with a
     /// gate, where a change must not choose how it is judged.
     pub by_reference: bool,
-    /// What differs from process to process.
+    /// Ids and orders that differ from process to process.
     pub unsteady: Unsteady,
 }
 
@@ -181,7 +181,7 @@ impl Listed {
         self.listings.iter().flat_map(|listing| &listing.offers).map(|offer| offer.id.clone())
     }
 
-    /// What is said of processes that set-up started and left behind, if it did.
+    /// Description of processes that set-up started and left behind, if it did.
     pub fn left_behind(&self) -> Option<String> {
         (self.unsteady.left > 0).then(|| orphans::describe(&self.target.target, self.unsteady.left))
     }

@@ -5,14 +5,14 @@ use crate::failure::Exit;
 use crate::measure::layout::LAYOUT_BIAS;
 use nbench_templates::lines::{Comparison, LayoutState, Summary, Verdict};
 
-/// What a gate says of a run: the exit code if it rejects, and what it could not enforce.
+/// Judgement of a gate on a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gated {
     /// Exit code of a rejection.
     pub exit: Option<Exit>,
-    /// What it rejects, in words; empty where it does not.
+    /// Reason of the rejection, in words; empty where there is none.
     pub why: String,
-    /// What was not enforced, in words.
+    /// Rules that were not enforced, in words.
     pub remarks: Vec<String>,
 }
 

@@ -65,7 +65,7 @@ fn on_plan(notes: &mut Vec<Note>, trial: &Compare, judgement: &Judgement, d: &Di
     }
 }
 
-/// What would turn an inconclusive result into a verdict.
+/// Advice on how to turn an inconclusive result into a verdict.
 fn advice(judgement: &Judgement, trial: &Compare) -> Note {
     let threshold = trial.plan().threshold;
     if trial.decide() == Decision::Done(StopReason::Budget) {

@@ -108,7 +108,7 @@ fn together(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// What a line says is not on the page, and why.
+/// Benchmark of a line that is not on the page, with the reason.
 fn missing(line: &Line) -> Option<String> {
     let (package, target, benchmark, reason) = match line {
         Line::Failure(f) => {

@@ -15,7 +15,7 @@ use crate::term::Term;
 /// The key that says where results lie, and nothing of what is called.
 const STORE: &str = "store";
 
-/// What is compared, and by whom it is judged.
+/// Revisions of a comparison and the one that judges it.
 #[derive(Clone, Copy)]
 pub struct Compared<'c> {
     /// The repository.

@@ -180,7 +180,7 @@ pub fn comparison_line(
     }
 }
 
-/// What a judgement on two subjects says, and nothing that only one of them has.
+/// Line of a judgement on two subjects, without what only one of them has.
 fn judged_line(
     key: &Key,
     trial: &Compare,

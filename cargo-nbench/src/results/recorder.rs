@@ -109,7 +109,7 @@ impl Recorder {
         recorder
     }
 
-    /// What the user should know of the store before anything is measured.
+    /// Warnings about the store, for before anything is measured.
     pub fn warning(&self) -> Option<String> {
         let told = self.trouble.as_ref();
         told.map(|trouble| format!("{}: results are printed but not stored", trouble.error))
@@ -122,7 +122,7 @@ impl Recorder {
             })
     }
 
-    /// What went wrong with the store first and is still wrong.
+    /// First failure of the store that still stands.
     pub fn trouble(&self) -> Option<&Failure> {
         self.trouble.as_ref()
     }

@@ -26,7 +26,7 @@ use nbench_templates::lines::{
     Verdict,
 };
 
-/// What a session leaves.
+/// Outcome of a run.
 #[derive(Debug)]
 pub struct RunOutcome {
     /// Totals.
@@ -56,7 +56,7 @@ pub struct Session<'t> {
     pub page: Option<Page>,
     /// Lines that have no table of their own.
     aside: Vec<Line>,
-    /// What the end repeats.
+    /// Results that the end repeats.
     brief: Brief,
     trouble_is_told: bool,
     comparisons: Vec<Comparison>,
@@ -67,7 +67,7 @@ pub struct Session<'t> {
     /// Notes for every comparison of a target, by its package and name.
     notes: BTreeMap<(String, String), NotesBySides>,
     started: Instant,
-    /// What may lie behind failures: side and text of each. They are explained at the end.
+    /// Failures, side and text of each; they are explained at the end.
     failures: Vec<(Option<String>, String)>,
 }
 
@@ -425,7 +425,7 @@ fn with_layout(line: &mut Comparison, control: &LayoutControl, contender: usize)
     line.notes.extend(notes);
 }
 
-/// What a run found so far, as far as somebody who waits wants to know.
+/// Findings of a run so far, for somebody who waits.
 fn so_far(summary: &Summary) -> String {
     let counts =
         [(summary.failed, "failed"), (summary.slower, "slower"), (summary.faster, "faster")];

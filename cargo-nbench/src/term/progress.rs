@@ -17,9 +17,9 @@ pub struct Progress {
     total: Option<u64>,
     /// Time and steps when the first estimate came: what was before it took time of its own.
     base: (Duration, u64),
-    /// What came of it so far.
+    /// Findings so far.
     word: String,
-    /// What is being done now.
+    /// Work that is being done now.
     name: String,
     next_beat: Duration,
     pause: Duration,
@@ -79,7 +79,7 @@ impl Progress {
         parts.join(" \u{b7} ")
     }
 
-    /// What the steps since the first estimate say of those to come.
+    /// Estimate of the steps to come, from those since the first estimate.
     fn left(&self, elapsed: Duration) -> Option<Duration> {
         let (began, before) = self.base;
         let done = self.done.checked_sub(before).filter(|done| *done > 0)?;

@@ -24,7 +24,7 @@ pub struct OverlayOffer<'a> {
 }
 
 impl OverlayOffer<'_> {
-    /// What the flag would do, unless it was given or cannot be.
+    /// Effect of the flag, unless it was given or cannot be.
     pub fn offer(self) -> Option<String> {
         let fits = !self.is_given && !self.options.criterion_runner;
         let whose = if self.last.label == super::TREE {
@@ -36,7 +36,7 @@ impl OverlayOffer<'_> {
     }
 }
 
-/// What one side has and another one lacks.
+/// Benchmarks and targets that one side has and another one lacks.
 #[derive(Debug, Default, PartialEq)]
 pub struct Newcomers {
     /// Benchmarks of the last side that another one lacks.
@@ -80,7 +80,7 @@ impl Newcomers {
         }
     }
 
-    /// What pairs benchmarks that were renamed, where some may have been.
+    /// Hint on how to pair benchmarks that may have been renamed.
     pub fn pairing(&self) -> Option<String> {
         let quoted = |id: &str| toml::Value::String(id.to_owned()).to_string();
         let whose = if self.by_reference { " of the reference" } else { "" };

@@ -20,7 +20,7 @@ use crate::measure::suite::{Listed, Target, list_target};
 use crate::results::session::Session;
 use crate::revisions::revision::Repository;
 
-/// What is asked of every target.
+/// Request of which benchmarks of every target are wanted.
 pub struct Matching<'l> {
     /// The command line.
     pub args: &'l AbArgs,
@@ -34,10 +34,10 @@ pub struct Matching<'l> {
     pub filter: &'l Filter,
 }
 
-/// What listing all targets finds.
+/// Benchmarks that listing all targets finds.
 #[derive(Default)]
 pub struct Matched {
-    /// What is to be compared.
+    /// Lanes to be compared.
     pub lanes: Vec<Lane>,
     /// All ids that were listed.
     ids: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Matched {
     targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
     has_lost: bool,
-    /// What the last side has and another one lacks.
+    /// Benchmarks that the last side has and another one lacks.
     pub newcomers: Newcomers,
 }
 

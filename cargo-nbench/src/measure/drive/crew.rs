@@ -47,7 +47,7 @@ impl Stray {
     }
 }
 
-/// What came instead of a benchmark.
+/// Answer of a worker that came instead of a benchmark.
 #[derive(Debug)]
 pub(super) enum Astray {
     /// The leading worker offers nothing more that is wanted.
@@ -178,7 +178,7 @@ impl<'i> Crew<'i> {
         Stray { side, message, tail, together: self.workers.len() > 1 }
     }
 
-    /// What became of the side that a measurement failed on.
+    /// End of the worker of the side that a measurement failed on.
     pub(super) fn failed(&mut self, side: usize, error: SubjectError) -> Stray {
         Stray { together: false, ..self.lost(side, error) }
     }
@@ -195,7 +195,7 @@ impl<'i> Crew<'i> {
     }
 }
 
-/// What is said of a benchmark that was listed and that nobody offers.
+/// Description of a benchmark that was listed and that nobody offers.
 pub(super) fn not_offered(id: &str, pinned: bool) -> String {
     let hint = if pinned { "; `--no-pin` tells whether that is due to its single CPU" } else { "" };
     format!(

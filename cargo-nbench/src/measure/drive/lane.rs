@@ -19,7 +19,7 @@ pub struct Lane {
     pub programs: Vec<Program>,
     /// Ids in the order in which one pass of all workers reaches them.
     pub walks: Vec<Vec<String>>,
-    /// What each side offered when it was listed, in its order.
+    /// Offers by side as they were listed, in their order.
     pub listed: Vec<Vec<String>>,
     /// Benchmarks of all walks.
     pub units: Vec<Unit>,
@@ -29,7 +29,7 @@ pub struct Lane {
     pub stays_unpinned: Option<String>,
     /// Whether the worker of one side ends before that of the next begins.
     pub apart: bool,
-    /// What its results say about that.
+    /// Note of its results about that.
     pub apart_note: Option<String>,
     /// The benchmark that another way of running was begun for, until it is known to help.
     pub on_trial: Option<(usize, Way)>,
@@ -86,7 +86,7 @@ impl Lane {
         }
     }
 
-    /// What the results of its tasks say of how workers were run, beside what concerns one alone.
+    /// Notes of its results on how workers were run, beside what concerns one alone.
     pub(super) fn notes(&self) -> Vec<String> {
         let unpinned = self.stays_unpinned.as_ref().filter(|_| self.unpinned);
         let unpinned = unpinned.map(|reason| {

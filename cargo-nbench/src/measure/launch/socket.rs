@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What every name begins with.
+/// Beginning of every name.
 const OURS: &str = "nb-";
 
 /// The beginning of a name: it tells which process it belongs to, and since when that runs, because numbers of

@@ -16,7 +16,7 @@ const CHEAP: Duration = Duration::from_secs(3);
 /// After this long an id that holds the time has changed.
 const LATER: Duration = Duration::from_millis(1100);
 
-/// What differs from process to process of a target.
+/// Ids of a target that differ from process to process.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Unsteady {
     /// Why its workers are not pinned, if they must not be.
@@ -27,7 +27,7 @@ pub struct Unsteady {
     pub left: usize,
     /// Ids that came and went, without a counterpart that is sure.
     lost: Vec<String>,
-    /// What is to be known of benchmarks, by id.
+    /// Notes on benchmarks, by id.
     notes: BTreeMap<String, String>,
 }
 
@@ -38,7 +38,7 @@ impl Unsteady {
         Unsteady { lost: ids.iter().map(|id| (*id).to_owned()).collect(), ..Unsteady::default() }
     }
 
-    /// What is to be known of one benchmark.
+    /// Note on one benchmark.
     pub fn note_of(&self, id: &str) -> Option<String> {
         self.notes.get(id).cloned()
     }

@@ -22,7 +22,7 @@ const LONGEST_ERROR: usize = 80;
 /// Most notes that are told at the end because they stand for several benchmarks.
 const NOTES: usize = 3;
 
-/// What a run said so far, as far as its end repeats it.
+/// Results of a run so far, as far as its end repeats them.
 #[derive(Debug, Default)]
 pub struct Brief {
     /// Whether a result has to name the revisions that it is about.
