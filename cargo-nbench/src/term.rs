@@ -227,7 +227,7 @@ impl Term {
 
     fn labelled(&mut self, tone: Tone, label: &str, words: &str) {
         let mut text = Text::toned(tone, label);
-        text.say(" ").join(Text::paragraph(words));
+        text.push(" ").join(Text::paragraph(words));
         self.suspended(|term| {
             let _ = writeln!(term.err, "{}", text.painted(term.err_colour));
         });
@@ -310,9 +310,9 @@ impl Term {
     }
 
     /// Says beside the steps what came of them so far.
-    pub fn tell_progress(&mut self, word: &str) {
+    pub fn show_findings(&mut self, word: &str) {
         if let Some((progress, _)) = &mut self.progress {
-            progress.tell(word);
+            progress.show_findings(word);
         }
     }
 

@@ -326,7 +326,7 @@ fn show_one(
     };
     let alarms = format!("{} of {} called", result.called(), result.comparisons());
     let tone = if result.called() > 0 { Tone::Bad } else { Tone::Good };
-    text.line(2).add(tone, &alarms).say(&format!(
+    text.line(2).add(tone, &alarms).push(&format!(
         ", {} inconclusive; half-width {}, smallest change that would be called {}, {} launches (medians)",
         result.inconclusive,
         share(&result.half_widths),

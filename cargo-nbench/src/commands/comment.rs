@@ -364,10 +364,10 @@ mod tests {
             Line::Comparison(Box::new(Comparison { change: Some(change), ..Default::default() }))
         };
         let lines = [c(-0.5), c(0.5), c(-0.1), Line::Summary(summary)];
-        let told = together(&lines);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].ends_with(&mean.sentence()[1..]), "{told:?}");
-        assert!(told[0].contains("-16.8 %  [-17.0 % .. -16.6 %]"), "{told:?}");
+        let sentences = together(&lines);
+        assert_eq!(sentences.len(), 1);
+        assert!(sentences[0].ends_with(&mean.sentence()[1..]), "{sentences:?}");
+        assert!(sentences[0].contains("-16.8 %  [-17.0 % .. -16.6 %]"), "{sentences:?}");
         assert!(together(&lines[..3]).is_empty(), "nothing is made up");
     }
 

@@ -191,12 +191,12 @@ fn comparable(saved: &RunRow, current: &RunRow) -> Result<(), Failure> {
         differences.push(format!("host: {} against {}", saved.host.summary, current.host.summary));
     }
     if saved.toolchain.key != current.toolchain.key {
-        let told = facts(&saved.toolchain.components, &current.toolchain.components);
-        differences.extend(told.into_iter().map(|fact| format!("toolchain: {fact}")));
+        let found = facts(&saved.toolchain.components, &current.toolchain.components);
+        differences.extend(found.into_iter().map(|fact| format!("toolchain: {fact}")));
     }
     let (one, other) = (&saved.begun, &current.begun);
-    let told = stored_settings::differences(&one.settings, &other.settings);
-    differences.extend(told.into_iter().map(|fact| format!("settings: {fact}")));
+    let found = stored_settings::differences(&one.settings, &other.settings);
+    differences.extend(found.into_iter().map(|fact| format!("settings: {fact}")));
     if one.engine_version != other.engine_version {
         differences
             .push(format!("nbench: {} against {}", one.engine_version, other.engine_version));
@@ -228,12 +228,12 @@ fn facts(one: &str, other: &str) -> Vec<String> {
         Some(other) => other.to_string(),
         None => "unknown".to_owned(),
     };
-    let told: Vec<String> = names
+    let found: Vec<String> = names
         .into_iter()
         .filter(|name| *name != "cargo_lock" && one.get(*name) != other.get(*name))
         .map(|name| format!("{name}: {} against {}", shown(one.get(name)), shown(other.get(name))))
         .collect();
-    if told.is_empty() { vec!["its key".to_owned()] } else { told }
+    if found.is_empty() { vec!["its key".to_owned()] } else { found }
 }
 
 /// Finished measurements of a run that pass the filter.
@@ -372,7 +372,7 @@ impl Frame<'_> {
             Ok(got) => got,
             Err(reason) => {
                 let mut text = Text::toned(Tone::Doubt, "not comparable");
-                text.say("  ").add(Tone::Strong, &title).line(2).say(reason);
+                text.push("  ").add(Tone::Strong, &title).line(2).push(reason);
                 return text;
             }
         };
@@ -385,7 +385,7 @@ impl Frame<'_> {
         // The word never stands alone: a verdict without "independent" is a paired one.
         let mut text =
             Text::toned(tone, &format!("independent: {:<12}", words::verdict(got.verdict)));
-        text.say(" ").add(Tone::Strong, &title);
+        text.push(" ").add(Tone::Strong, &title);
         let c = got.change;
         let change = match c.shift {
             Shift::Relative => {
@@ -401,7 +401,7 @@ impl Frame<'_> {
         let estimate = |row: &MeasurementRow| {
             row.result.as_ref().map_or("unknown".to_owned(), |r| duration(r.estimate))
         };
-        text.line(2).say(&format!(
+        text.line(2).push(&format!(
             "{change} at {:.0} %  {} -> {}",
             100.0 * self.rules.confidence,
             estimate(before),
@@ -433,11 +433,11 @@ mod tests {
 
     #[test]
     fn differing_facts_are_named_with_both_values() {
-        let told = facts(
+        let found = facts(
             r#"{"rustc":"rustc 1.90\nhost: x","lto":"off","cargo_lock":"1"}"#,
             r#"{"rustc":"rustc 1.91\nhost: x","lto":"off","cargo_lock":"2"}"#,
         );
-        assert_eq!(told, ["rustc: rustc 1.90 against rustc 1.91"]);
+        assert_eq!(found, ["rustc: rustc 1.90 against rustc 1.91"]);
         assert_eq!(facts("nonsense", "{}"), ["its key"]);
     }
 }

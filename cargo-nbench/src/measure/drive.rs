@@ -286,8 +286,9 @@ fn first_line(message: &str) -> &str {
 }
 
 fn uses_threads(unit: &Unit) -> bool {
-    let told = unit.offer.settings.iter().any(|(k, v)| k == "threads" && v == "true");
-    told || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
+    let announced = unit.offer.settings.iter().any(|(k, v)| k == "threads" && v == "true");
+    announced
+        || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
 }
 
 /// Launches that are expected in all. An open trial counts as if it ended at each of its looks with even
@@ -525,7 +526,7 @@ impl Driver<'_> {
 
     /// Says, once for each target, that processes were left behind.
     fn sweep(&mut self, lane: &mut Lane, left: usize) {
-        if left > 0 && !std::mem::replace(&mut lane.told_of_orphans, true) {
+        if left > 0 && !std::mem::replace(&mut lane.orphans_reported, true) {
             self.sink.warn(&orphans::describe(&lane.target, left));
         }
     }

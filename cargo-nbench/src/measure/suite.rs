@@ -262,7 +262,7 @@ impl Listed {
             apart_note: None,
             on_trial: None,
             // It was said when they were listed.
-            told_of_orphans: self.left_behind().is_some(),
+            orphans_reported: self.left_behind().is_some(),
             layouts: LaneLayouts::default(),
         };
         (Some(lane), doubts)

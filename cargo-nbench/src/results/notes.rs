@@ -102,7 +102,7 @@ mod tests {
         assert_ne!(advice(&judgement, &trial), Note::BudgetEnded);
         let mut trial = Compare::new("x", 2, Plan::default());
         trial.stop(StopReason::Budget);
-        let told = advice(&trial.judgement(1), &trial).to_string();
-        assert!(told.contains("`--budget`") && !told.contains("--preset"), "{told}");
+        let note = advice(&trial.judgement(1), &trial).to_string();
+        assert!(note.contains("`--budget`") && !note.contains("--preset"), "{note}");
     }
 }

@@ -64,21 +64,21 @@ pub fn settings(
         others.push((format!("that of `{}`", contender.label), at(contender)?));
     }
     others.push(("that of the working tree".to_owned(), here));
-    let mut told: Vec<String> = Vec::new();
+    let mut changed: Vec<String> = Vec::new();
     for (whose, text) in others {
         let changes = changes(&table, &text.as_deref().map(parsed).unwrap_or_default());
-        if !changes.is_empty() && !told.iter().any(|known| known.ends_with(&changes)) {
-            told.push(format!("{whose} would change {changes}"));
+        if !changes.is_empty() && !changed.iter().any(|known| known.ends_with(&changes)) {
+            changed.push(format!("{whose} would change {changes}"));
         }
     }
-    if !told.is_empty() {
+    if !changed.is_empty() {
         let file = match deciding {
             Some(_) => format!("`{FILE}` of the reference `{}` decides", reference.label),
             None => {
                 format!("the reference `{}` has no `{FILE}`, so defaults decide", reference.label)
             }
         };
-        term.warn(&format!("with a gate {file}: {}", told.join("; ")));
+        term.warn(&format!("with a gate {file}: {}", changed.join("; ")));
     }
     settings::merged(flags, Layer { store: own.store, ..decided })
 }

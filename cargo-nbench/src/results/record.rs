@@ -281,10 +281,10 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         commit: side.commit.clone(),
         dirty: side.dirty_digest.is_some(),
     };
-    let mut told: Comparison = serde_json::from_str(&result.details).unwrap_or_default();
+    let mut line: Comparison = serde_json::from_str(&result.details).unwrap_or_default();
     let verdict = Verdict::of_word(&result.verdict);
     if verdict.is_none() {
-        told.notes.push(Note::Sentence(format!(
+        line.notes.push(Note::Sentence(format!(
             "the store has `{}` for its verdict, which this version does not know",
             result.verdict
         )));
@@ -304,8 +304,8 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
         pairs: usize::try_from(result.pairs).unwrap_or(usize::MAX),
         launches: result.launches as usize,
         smallest: result.smallest,
-        stop: Stop::of_word(&result.stop).unwrap_or(told.stop),
-        ..told
+        stop: Stop::of_word(&result.stop).unwrap_or(line.stop),
+        ..line
     })
 }
 

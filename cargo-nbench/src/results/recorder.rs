@@ -111,8 +111,9 @@ impl Recorder {
 
     /// Warnings about the store, for before anything is measured.
     pub fn warning(&self) -> Option<String> {
-        let told = self.trouble.as_ref();
-        told.map(|trouble| format!("{}: results are printed but not stored", trouble.error))
+        let reported = self.trouble.as_ref();
+        reported
+            .map(|trouble| format!("{}: results are printed but not stored", trouble.error))
             .or_else(|| {
                 let waiting = self.waiting.as_ref()?;
                 Some(format!(
@@ -190,18 +191,18 @@ impl Recorder {
             }
             store.close()
         });
-        let told = store_failure(&busy);
+        let reported = store_failure(&busy);
         self.trouble.get_or_insert(match kept {
             Ok(()) => Failure::new(
                 Exit::Store,
-                format!("{}: the results are in `{}` instead", told.error, aside.display()),
+                format!("{}: the results are in `{}` instead", reported.error, aside.display()),
             )
             .hint("`--store` reads that file: `cargo nbench history --store FILE`"),
             Err(error) => Failure::new(
                 Exit::Store,
                 format!(
                     "{}, and the results cannot be kept beside it: {}",
-                    told.error,
+                    reported.error,
                     store_failure(&error).error
                 ),
             ),

@@ -49,9 +49,9 @@ fn measurement(m: &Measurement) -> Text {
         (Some(low), Some(high), Some(_)) => format!("[{} .. {}]", duration(low), duration(high)),
         _ => format!("no interval at this confidence with {} launches", m.launches),
     };
-    text.line(2).say(&format!("{}  {interval}", duration(m.estimate)));
+    text.line(2).push(&format!("{}  {interval}", duration(m.estimate)));
     if let Some(t) = &m.throughput {
-        text.say(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
+        text.push(&format!("  {}", rate(t.amount, &t.unit, m.estimate)));
     }
     let spread = m.spread.map_or("unavailable".to_owned(), |s| format!("{:.1} %", 100.0 * s));
     let taken = if m.notes.contains(&Note::Blocks) {
@@ -67,7 +67,7 @@ fn measurement(m: &Measurement) -> Text {
     );
     for own in &m.own {
         let value = count(own.value);
-        text.line(2).say(&format!("{}: {value} {} an operation", own.name, own.unit));
+        text.line(2).push(&format!("{}: {value} {} an operation", own.name, own.unit));
     }
     text.line(2).add(Tone::Faint, &detail);
     for note in &m.notes {
@@ -114,12 +114,12 @@ fn comparison(c: &Comparison) -> Text {
     let mut title = heading(&c.package, &c.target, &c.benchmark);
     title.push_str(&format!("  ({} against {})", c.contender.rev, c.reference.rev));
     let mut text = Text::toned(tone_of(c.verdict), &format!("{:<12}", c.verdict));
-    text.say(" ").add(Tone::Strong, &title);
+    text.push(" ").add(Tone::Strong, &title);
     if c.verdict == Verdict::Identical {
-        text.line(INDENT).say("the same code on both sides, not measured");
+        text.line(INDENT).push("the same code on both sides, not measured");
         return text;
     }
-    let told = c.change.map_or("no change known".to_owned(), change);
+    let shown = c.change.map_or("no change known".to_owned(), change);
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => format!("[{} .. {}]", change(low), change(high)),
         _ => format!("no interval at this confidence with {} launches", c.launches),
@@ -128,9 +128,9 @@ fn comparison(c: &Comparison) -> Text {
         (Some(r), Some(k)) => format!("  {} -> {}", duration(r), duration(k)),
         _ => String::new(),
     };
-    text.line(INDENT).say(&format!("{told}  {interval}{times}"));
+    text.line(INDENT).push(&format!("{shown}  {interval}{times}"));
     for own in &c.own {
-        let told = match (own.change, own.low, own.high) {
+        let shown = match (own.change, own.low, own.high) {
             (Some(by), Some(low), Some(high)) => {
                 format!("{}  [{} .. {}]", change(by), change(low), change(high))
             }
@@ -139,10 +139,10 @@ fn comparison(c: &Comparison) -> Text {
         };
         let (before, after) = (count(own.reference), count(own.contender));
         let OwnChangeLine { name, unit, .. } = own;
-        text.line(INDENT).say(&format!("{name}: {before} -> {after} {unit}  {told}"));
+        text.line(INDENT).push(&format!("{name}: {before} -> {after} {unit}  {shown}"));
     }
     if let Some(strip) = strip(c) {
-        text.line(INDENT).say(&strip);
+        text.line(INDENT).push(&strip);
     }
     let mut detail = format!("{} launches, {} pairs", c.launches, c.pairs);
     if let (Some(between), Some(within)) = (c.between_launches, c.within_launch) {
@@ -228,9 +228,9 @@ fn strip(c: &Comparison) -> Option<String> {
 fn failure(f: &FailureLine) -> Text {
     let what = f.benchmark.as_deref().unwrap_or("(whole target)");
     let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
-    text.say(" ").add(Tone::Strong, &heading(&f.package, &f.target, what));
+    text.push(" ").add(Tone::Strong, &heading(&f.package, &f.target, what));
     if let Some(side) = &f.side {
-        text.say(&format!(" at {side}"));
+        text.push(&format!(" at {side}"));
     }
     text.block(INDENT, Tone::Plain, "", &beginning(&f.error));
     let tail: Vec<&str> = f.stderr_tail.lines().collect();
@@ -256,7 +256,7 @@ fn unmatched(u: &Unmatched) -> String {
 
 fn not_measurable(n: &NotMeasurable) -> Text {
     let mut text = Text::toned(Tone::Doubt, &format!("{:<12}", "not measured"));
-    text.say(&format!(" {}/{} at {}", n.package, n.target, n.rev));
+    text.push(&format!(" {}/{} at {}", n.package, n.target, n.rev));
     text.block(INDENT, Tone::Plain, "", &n.reason);
     text
 }
@@ -266,7 +266,7 @@ fn summary(s: &Summary) -> Text {
     let mut add = |count: usize, tone: Tone, word: &str| {
         if count > 0 {
             if parts != Text::new() {
-                parts.say(", ");
+                parts.push(", ");
             }
             parts.add(tone, &format!("{count} {word}"));
         }
@@ -282,16 +282,16 @@ fn summary(s: &Summary) -> Text {
     add(s.unmatched, Tone::Plain, "on one side only");
     add(s.skipped, Tone::Plain, "skipped");
     if parts == Text::new() {
-        parts.say("nothing measured");
+        parts.push("nothing measured");
     }
     let mut text = Text::new();
     for mean in &s.geometric_means {
-        text.say(&mean.sentence());
+        text.push(&mean.sentence());
         text.line(0);
     }
     let end = if s.interrupted { ", interrupted" } else { "" };
     let run = s.run.map_or(String::new(), |run| format!(", stored as run {run}"));
-    text.join(parts).say(&format!(" in {:.1} s{end}{run}", s.seconds));
+    text.join(parts).push(&format!(" in {:.1} s{end}{run}", s.seconds));
     text
 }
 

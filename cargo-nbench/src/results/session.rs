@@ -58,7 +58,7 @@ pub struct Session<'t> {
     aside: Vec<Line>,
     /// Results that the end repeats.
     brief: Brief,
-    trouble_is_told: bool,
+    trouble_is_reported: bool,
     comparisons: Vec<Comparison>,
     /// Whether contenders are compared with each other too.
     pub all_pairs: bool,
@@ -78,7 +78,7 @@ impl<'t> Session<'t> {
             term,
             recorder,
             brief: Brief::new(revisions.len()),
-            trouble_is_told: false,
+            trouble_is_reported: false,
             revisions,
             summary: Summary::default(),
             page: None,
@@ -97,7 +97,7 @@ impl<'t> Session<'t> {
                 if let Some(hint) = &trouble.hint {
                     session.term.hint(hint);
                 }
-                session.trouble_is_told = true;
+                session.trouble_is_reported = true;
             }
         }
         session
@@ -107,7 +107,7 @@ impl<'t> Session<'t> {
     pub fn emit(&mut self, line: Line) {
         self.brief.emit(self.term, &line);
         self.summary.count(&line);
-        self.term.tell_progress(&so_far(&self.summary));
+        self.term.show_findings(&so_far(&self.summary));
         if let Some(page) = &mut self.page {
             page.hear(&line);
         }
@@ -245,7 +245,7 @@ impl<'t> Session<'t> {
             page.hear(&line);
         }
         let trouble = self.recorder.trouble().cloned();
-        if let Some(trouble) = trouble.as_ref().filter(|_| !self.trouble_is_told) {
+        if let Some(trouble) = trouble.as_ref().filter(|_| !self.trouble_is_reported) {
             self.term.error(&trouble.error, trouble.hint.as_deref());
         }
         RunOutcome {

@@ -304,8 +304,8 @@ mod tests {
         for row in
             ["", "[]", "7", r#"{"plan":"Plan { slice"}"#, r#"{"plan":"Plan { a: ]}, b: [ }"}"#]
         {
-            let told = differences(row, &good);
-            assert!(told.contains(&"slice: unknown against 1ms".to_owned()), "{row}: {told:?}");
+            let found = differences(row, &good);
+            assert!(found.contains(&"slice: unknown against 1ms".to_owned()), "{row}: {found:?}");
         }
     }
 

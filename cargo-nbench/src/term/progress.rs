@@ -57,7 +57,7 @@ impl Progress {
     }
 
     /// Says what came of it so far.
-    pub fn tell(&mut self, word: &str) {
+    pub fn show_findings(&mut self, word: &str) {
         word.clone_into(&mut self.word);
     }
 
@@ -127,7 +127,7 @@ mod tests {
         progress.expect(40, at(2));
         assert!(!progress.line(at(2)).contains("left"), "nothing is known of the pace yet");
         progress.advance(12, "words/count");
-        progress.tell("1 slower");
+        progress.show_findings("1 slower");
         assert_eq!(
             progress.line(at(8)),
             "comparing 12/40 \u{b7} 1 slower \u{b7} ~14 s left \u{b7} words/count"

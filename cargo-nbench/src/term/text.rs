@@ -62,7 +62,7 @@ impl Text {
         let mut lines = words.lines();
         let mut text = Text::from(lines.next().unwrap_or_default());
         for line in lines {
-            text.line(2).say(line);
+            text.line(2).push(line);
         }
         text
     }
@@ -76,7 +76,7 @@ impl Text {
     }
 
     /// Adds plain words.
-    pub fn say(&mut self, words: &str) -> &mut Text {
+    pub fn push(&mut self, words: &str) -> &mut Text {
         self.add(Tone::Plain, words)
     }
 

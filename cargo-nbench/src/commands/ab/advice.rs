@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    fn told(listed: &Listed, last: &str, filter: &str) -> Option<String> {
+    fn advised(listed: &Listed, last: &str, filter: &str) -> Option<String> {
         let words: Vec<String> =
             Some(filter.to_owned()).into_iter().filter(|f| !f.is_empty()).collect();
         let filter = Filter::of(words.to_vec(), &[], false, &[]).unwrap();
@@ -203,7 +203,7 @@ mod tests {
             (vec![&["a"], &["a", "b"]], "@tree", "a", None),
         ];
         for (sides, last, filter, wanted) in table {
-            assert_eq!(told(&listed(&sides), last, filter), wanted, "{sides:?}");
+            assert_eq!(advised(&listed(&sides), last, filter), wanted, "{sides:?}");
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let mut cut = new();
         cut.listings[0].ended = Some(("the worker exited with code 3".into(), String::new()));
         for listed in [changing, bridged, cut] {
-            assert_eq!(told(&listed, "@tree", ""), None, "{listed:?}");
+            assert_eq!(advised(&listed, "@tree", ""), None, "{listed:?}");
         }
         let newcomers = Newcomers { new: 1, ..Newcomers::default() };
         let last = revision("@tree");

@@ -90,7 +90,7 @@ impl Matching<'_> {
                 session.emit(remark);
             }
             if is_identical {
-                found.is_identical |= self.tell_identical(session, &listed);
+                found.is_identical |= self.emit_identical(session, &listed);
             } else {
                 found.lanes.extend(self.lane(session, &listed, &plans)?);
             }
@@ -104,7 +104,7 @@ impl Matching<'_> {
     }
 
     /// Tells of all benchmarks of a target that they need no measuring; whether there is one.
-    fn tell_identical(&self, session: &mut Session<'_>, listed: &Listed) -> bool {
+    fn emit_identical(&self, session: &mut Session<'_>, listed: &Listed) -> bool {
         let offers = listed.common(self.filter);
         for offer in &offers {
             let names: Vec<String> = if offer.cases.is_empty() {

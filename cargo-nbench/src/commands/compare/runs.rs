@@ -58,7 +58,7 @@ fn show(term: &mut Term, store: &Store, run: &RunRow) -> Result<(), Failure> {
     }));
     let short: Vec<&str> = commits.iter().map(|c| c.get(..12).unwrap_or(c)).collect();
     let mut text = Text::toned(Tone::Strong, &format!("run {:<5}", run.id.0));
-    text.say(&format!(
+    text.push(&format!(
         " {} UTC  {}{}  {benchmarks} benchmark{}",
         utc(run.begun.started_at / 1000),
         short.join(", "),
@@ -66,7 +66,7 @@ fn show(term: &mut Term, store: &Store, run: &RunRow) -> Result<(), Failure> {
         if benchmarks == 1 { "" } else { "s" },
     ));
     if let Some(preset) = &preset {
-        text.say(&format!("  {preset}"));
+        text.push(&format!("  {preset}"));
     }
     if run.state != RunState::Finished {
         text.add(Tone::Doubt, &format!("  {}", run.state.as_str()));

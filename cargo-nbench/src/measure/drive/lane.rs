@@ -34,7 +34,7 @@ pub struct Lane {
     /// The benchmark that another way of running was begun for, until it is known to help.
     pub on_trial: Option<(usize, Way)>,
     /// Whether it was said that processes were left behind.
-    pub told_of_orphans: bool,
+    pub orphans_reported: bool,
     /// Its link layouts.
     pub layouts: LaneLayouts,
 }

@@ -7,9 +7,9 @@ use nbench_engine::{Plan, Verdict};
 use super::*;
 
 #[derive(Default)]
-struct Told(Vec<(String, Verdict, usize)>);
+struct Reported(Vec<(String, Verdict, usize)>);
 
-impl Sink for Told {
+impl Sink for Reported {
     fn launched(&mut self, _at: At<'_>, _task: &mut Task) {}
     fn explained(&mut self, _at: At<'_>, _task: &mut Task) {}
 
@@ -56,7 +56,7 @@ fn lane(others: usize, plan: &Plan) -> Lane {
         apart: false,
         apart_note: None,
         on_trial: None,
-        told_of_orphans: false,
+        orphans_reported: false,
         layouts: LaneLayouts::default(),
     }
 }
@@ -64,7 +64,7 @@ fn lane(others: usize, plan: &Plan) -> Lane {
 /// Gives every open task launches until all are done, settling after each as the driver does.
 fn play(lane: Lane) -> Vec<(String, Verdict, usize)> {
     let mut lanes = [lane];
-    let mut told = Told::default();
+    let mut reported = Reported::default();
     let mut launch = 0usize;
     while lanes[0].is_open() {
         launch += 1;
@@ -84,26 +84,26 @@ fn play(lane: Lane) -> Vec<(String, Verdict, usize)> {
             };
             trial.accept(vec![round(vec![0, 1]), round(vec![1, 0])], &mut Silent);
         }
-        settle(&mut lanes, &mut told);
+        settle(&mut lanes, &mut reported);
     }
-    told.0
+    reported.0
 }
 
 #[test]
 fn alone_a_call_is_told_at_the_first_look() {
-    let told = play(lane(0, &Plan::default()));
-    assert_eq!(told, [("changed".to_owned(), Verdict::Slower, 10)]);
+    let reported = play(lane(0, &Plan::default()));
+    assert_eq!(reported, [("changed".to_owned(), Verdict::Slower, 10)]);
 }
 
 #[test]
 fn beside_many_others_a_call_waits_until_it_survives() {
-    let told = play(lane(20, &Plan::default()));
-    let changed: Vec<_> = told.iter().filter(|(name, ..)| name == "changed").collect();
+    let reported = play(lane(20, &Plan::default()));
+    let changed: Vec<_> = reported.iter().filter(|(name, ..)| name == "changed").collect();
     // 2 / 1024 over its share of the error is 0.98 %, more than 5 % / 21; at 16 launches it is not.
     assert_eq!(changed, [&("changed".to_owned(), Verdict::Slower, 16)]);
-    assert_eq!(told.len(), 21, "every task is told once");
+    assert_eq!(reported.len(), 21, "every task is told once");
     assert!(
-        told[1..]
+        reported[1..]
             .iter()
             .all(|(name, verdict, _)| name == "changed" || *verdict == Verdict::Equivalent)
     );
@@ -111,8 +111,8 @@ fn beside_many_others_a_call_waits_until_it_survives() {
 
 #[test]
 fn without_the_control_each_verdict_stands_for_itself() {
-    let told = play(lane(20, &Plan { control_discovery: false, ..Plan::default() }));
-    assert!(told.contains(&("changed".to_owned(), Verdict::Slower, 10)));
+    let reported = play(lane(20, &Plan { control_discovery: false, ..Plan::default() }));
+    assert!(reported.contains(&("changed".to_owned(), Verdict::Slower, 10)));
 }
 
 #[test]

@@ -151,11 +151,11 @@ mod tests {
                     note: Some details are omitted, run with `RUST_BACKTRACE=full`\nlater\n";
         let mut tail = Tail::default();
         tail.push(text.as_bytes());
-        let told = tail.text();
-        assert!(!told.contains("rust_begin_unwind") && !told.contains("note:"), "{told}");
-        assert!(told.ends_with("the port is free: AddrInUse\nlater"), "{told}");
+        let shown = tail.text();
+        assert!(!shown.contains("rust_begin_unwind") && !shown.contains("note:"), "{shown}");
+        assert!(shown.ends_with("the port is free: AddrInUse\nlater"), "{shown}");
         assert_eq!(
-            panic_in(&told).as_deref(),
+            panic_in(&shown).as_deref(),
             Some("the port is free: AddrInUse, at benches/b.rs:2:55")
         );
         assert_eq!(panic_in("thread of text\nno panic"), None);

@@ -106,21 +106,21 @@ impl Brief {
 
     fn comparison(&mut self, c: &Comparison) -> Text {
         let mut text = Text::toned(tone_of(c.verdict), &format!("{:<12}", c.verdict));
-        text.say(" ").add(Tone::Strong, &self.name(c));
+        text.push(" ").add(Tone::Strong, &self.name(c));
         if c.verdict == Verdict::Identical {
             return text;
         }
-        text.say(&format!("  {}", c.change.map_or("no change known".to_owned(), change)));
+        text.push(&format!("  {}", c.change.map_or("no change known".to_owned(), change)));
         if let (Some(low), Some(high)) = (c.low, c.high) {
-            text.say(&format!("  [{} .. {}]", change(low), change(high)));
+            text.push(&format!("  [{} .. {}]", change(low), change(high)));
         }
         if let (Some(reference), Some(contender)) = (c.reference_ns, c.contender_ns) {
-            text.say(&format!("  {} -> {}", duration(reference), duration(contender)));
+            text.push(&format!("  {} -> {}", duration(reference), duration(contender)));
         }
         let counted = c.own.iter().filter(|own| own.reference != own.contender);
         for own in counted.take(2) {
             let (before, after) = (count(own.reference), count(own.contender));
-            text.say(&format!("  {} {before} -> {after}", own.name));
+            text.push(&format!("  {} {before} -> {after}", own.name));
         }
         // A doubt about a call is no detail; advice on how to get one is.
         if c.verdict.is_call() {
@@ -167,7 +167,7 @@ impl Brief {
         for (named, shown) in [(&slower, slow), (&faster, fast)] {
             for one in named.iter().take(shown) {
                 let mut text = Text::toned(tone_of(one.verdict), &format!("{:<12}", one.verdict));
-                text.say(&format!(" {:>8}  {}", change(one.change), cut(&one.name, LONGEST_NAME)));
+                text.push(&format!(" {:>8}  {}", change(one.change), cut(&one.name, LONGEST_NAME)));
                 term.line(text);
             }
             if let [.., least] = named.get(shown..).unwrap_or_default() {
@@ -175,13 +175,13 @@ impl Brief {
                 let by = change(least.change);
                 let tone = tone_of(least.verdict);
                 let mut text = Text::toned(tone, &format!("{:<12}", least.verdict));
-                text.say(&format!(" .. and {count} more, down to {by}, in the lines above"));
+                text.push(&format!(" .. and {count} more, down to {by}, in the lines above"));
                 term.line(text);
             }
         }
         for (name, error) in self.failed.iter().take(fail) {
             let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
-            text.say(&format!(
+            text.push(&format!(
                 " {:>8}  {}: {}",
                 "",
                 cut(name, LONGEST_NAME),
@@ -192,7 +192,7 @@ impl Brief {
         if self.failed.len() > fail {
             let count = self.failed.len() - fail;
             let mut text = Text::toned(Tone::Bad, &format!("{:<12}", "failed"));
-            text.say(&format!(" .. and {count} more, in the lines above"));
+            text.push(&format!(" .. and {count} more, in the lines above"));
             term.line(text);
         }
     }
@@ -232,23 +232,23 @@ fn failed(f: &FailureLine) -> (String, String) {
 
 fn measurement(m: &Measurement) -> Text {
     let mut text = Text::toned(Tone::Strong, &heading(&m.package, &m.target, &m.benchmark));
-    text.say(&format!("  {}", duration(m.estimate)));
+    text.push(&format!("  {}", duration(m.estimate)));
     match (m.low, m.high) {
         (Some(low), Some(high)) => {
-            text.say(&format!("  [{} .. {}]", duration(low), duration(high)));
+            text.push(&format!("  [{} .. {}]", duration(low), duration(high)));
         }
         _ => {
-            text.say(&format!("  no interval with {} launches", m.launches));
+            text.push(&format!("  no interval with {} launches", m.launches));
         }
     }
     if matches!(m.stop, Stop::Budget | Stop::MaxLaunches) {
         text.add(Tone::Doubt, &format!("  not as precise as asked for: {}", m.stop));
     }
     if let Some(work) = &m.throughput {
-        text.say(&format!("  {}", rate(work.amount, &work.unit, m.estimate)));
+        text.push(&format!("  {}", rate(work.amount, &work.unit, m.estimate)));
     }
     for own in m.own.iter().take(2) {
-        text.say(&format!("  {} {} {}", own.name, count(own.value), own.unit));
+        text.push(&format!("  {} {} {}", own.name, count(own.value), own.unit));
     }
     text
 }

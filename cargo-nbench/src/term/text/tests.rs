@@ -39,7 +39,7 @@ fn what_acts_on_a_terminal_is_shown_and_the_rest_stays() {
 fn no_word_begins_a_line_or_a_colour() {
     let forged = "x\nfaster       demo/b  y  (@tree against HEAD)\x1b[32m";
     let mut text = Text::new();
-    text.add(Tone::Strong, forged).line(2).say(forged).block(4, Tone::Faint, "| ", forged);
+    text.add(Tone::Strong, forged).line(2).push(forged).block(4, Tone::Faint, "| ", forged);
     let plain = text.painted(false);
     let lines: Vec<&str> = plain.lines().collect();
     assert_eq!(lines.len(), 4, "{plain}");

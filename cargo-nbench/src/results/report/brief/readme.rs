@@ -82,19 +82,19 @@ fn samples_are_what_is_printed() {
         ..Summary::default()
     };
     let boxed = |c: &Comparison| Line::Comparison(Box::new(c.clone()));
-    let mut told: Vec<String> = Vec::new();
+    let mut printed_lines: Vec<String> = Vec::new();
     for line in [&faster, &open, &same, &identical] {
         let mut lines = printed(&[boxed(line)], 2, false);
         lines.pop();
-        told.extend(lines);
+        printed_lines.extend(lines);
     }
     let mut all = printed(&[boxed(&faster)], 2, true);
     all.pop();
-    told.extend(all);
+    printed_lines.extend(all);
     // What ends a run is printed after the totals of the helper, which has none of its own.
     let mut end = printed(&[Line::Summary(summary)], 2, false);
     end.pop();
-    told.extend(end);
+    printed_lines.extend(end);
     let shown: Vec<&str> = samples()
         .iter()
         .flat_map(|block| block.lines().skip(1))
@@ -102,7 +102,10 @@ fn samples_are_what_is_printed() {
         .collect();
     assert!(shown.len() >= 10, "{shown:#?}");
     for line in &shown {
-        assert!(told.iter().any(|told| told == line), "`{line}` is not printed: {told:#?}");
+        assert!(
+            printed_lines.iter().any(|printed_lines| printed_lines == line),
+            "`{line}` is not printed: {printed_lines:#?}"
+        );
     }
     // A verdict of the samples follows from its own numbers.
     for (c, threshold) in [(&same, 0.01), (&faster, 0.005)] {

@@ -178,17 +178,17 @@ fn why_most_are_inconclusive_is_told_once() {
             }
             other => other,
         };
-    let told = |notes: &[&str], verbose: bool| -> Vec<String> {
+    let reasons = |notes: &[&str], verbose: bool| -> Vec<String> {
         let lines: Vec<Line> = notes.iter().enumerate().map(|(i, note)| noted(i, note)).collect();
         let mut all = printed(&lines, 2, verbose);
         all.retain(|line| line.starts_with("why "));
         all
     };
-    assert_eq!(told(&["too few"], false), ["why 1 inconclusive: too few"]);
+    assert_eq!(reasons(&["too few"], false), ["why 1 inconclusive: too few"]);
     let most = ["one look", "one look", "3 launches", "one look"];
-    assert_eq!(told(&most, false), ["why 3 inconclusive: one look"]);
-    assert_eq!(told(&["a", "b", "c"], false), Vec::<String>::new());
-    assert_eq!(told(&most, true), Vec::<String>::new(), "each says it itself");
+    assert_eq!(reasons(&most, false), ["why 3 inconclusive: one look"]);
+    assert_eq!(reasons(&["a", "b", "c"], false), Vec::<String>::new());
+    assert_eq!(reasons(&most, true), Vec::<String>::new(), "each says it itself");
     assert_eq!(printed(&[compared("b", Verdict::Slower, 0.2)], 2, false).len(), 2);
 }
 
