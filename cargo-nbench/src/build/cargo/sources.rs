@@ -16,6 +16,9 @@ pub struct Sources {
     /// Those and the files of every crate in its dependency closure that comes from a directory. The
     /// harness, stand-ins, build scripts and procedural macros are not among them.
     pub local: BTreeSet<PathBuf>,
+    /// Those of `local` that the measured libraries are compiled from. A benchmark that includes one of them as
+    /// its input has it among its own too.
+    pub library: BTreeSet<PathBuf>,
     /// Those of `local` that only dependencies for development bring in.
     pub helpers: BTreeSet<PathBuf>,
     /// Files of the build scripts of those crates, and of the crates from directories that they use:
@@ -42,9 +45,11 @@ pub(super) fn of(workspace: &Workspace, artifacts: &[Artifact], bench: &Artifact
                 sources.macros.extend(files_of(workspace, artifact));
             } else if is_linked(artifact) {
                 let files = files_of(workspace, artifact);
-                if !ordinary.contains(package) {
-                    sources.helpers.extend(files.iter().cloned());
-                }
+                let kind = match ordinary.contains(package) {
+                    true => &mut sources.library,
+                    false => &mut sources.helpers,
+                };
+                kind.extend(files.iter().cloned());
                 sources.local.extend(files);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::build::cargo::{Executable, normal};
+use crate::build::cargo::{Executable, Sources, normal};
 use crate::build::identical::inputs::{Evidence, Included, Reading, is_rust};
 use crate::build::identical::is_inert;
 use crate::build::identical::lexer::{Token, tokens};
@@ -53,16 +53,15 @@ impl Half<'_> {
 
     /// Whether there is code that is neither the benchmark's own nor that of helpers.
     fn has_library(&self) -> bool {
-        let sources = &self.executable.sources;
-        let library = sources.local.iter().filter(|path| {
-            is_rust(path) && !sources.bench.contains(*path) && !sources.helpers.contains(*path)
-        });
-        library.into_iter().any(|path| !fs::read(path).is_ok_and(|bytes| code(&bytes).is_empty()))
+        let mut library = self.executable.sources.library.iter().filter(|path| is_rust(path));
+        library.any(|path| !fs::read(path).is_ok_and(|bytes| code(&bytes).is_empty()))
     }
 
-    /// Whether a path of the repository is a source of the benchmark itself.
-    fn is_bench(&self, path: &str) -> bool {
-        self.executable.sources.bench.contains(&self.tree.join(path))
+    /// Whether a path of the repository is a source of the benchmark and of no library.
+    fn is_bench_only(&self, path: &str) -> bool {
+        let Sources { bench, library, .. } = &self.executable.sources;
+        let path = self.tree.join(path);
+        bench.contains(&path) && !library.contains(&path)
     }
 }
 
@@ -162,7 +161,7 @@ fn code(bytes: &[u8]) -> Vec<Token> {
 
 /// Whether a changed file may be a change of the library, or of how it is built.
 fn may_be_library(reference: Half<'_>, contender: Half<'_>, path: &str) -> bool {
-    if reference.is_bench(path) || contender.is_bench(path) {
+    if reference.is_bench_only(path) || contender.is_bench_only(path) {
         return false;
     }
     if reference.has_source(path) && contender.has_source(path) {
@@ -261,10 +260,12 @@ pub(super) fn may_be_generated(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::cargo::Sources;
+
+    /// Mark of a source of the library that the benchmark includes as its input.
+    const INCLUDED: &str = "// include_bytes!";
 
     /// A checkout of these files, with an executable of package `demo`, whose benchmark is made of what
-    /// lies in `benches` and whose helper lies in `support`.
+    /// lies in `benches` or is marked, and whose helper lies in `support`.
     fn half(tree: &Path, files: &[(&str, &str)]) -> Executable {
         let mut sources = Sources::default();
         for (name, text) in files {
@@ -272,11 +273,13 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
             if name.ends_with(".rs") {
-                if name.contains("benches/") {
+                if name.contains("benches/") || text.contains(INCLUDED) {
                     sources.bench.insert(path.clone());
                 }
                 if name.starts_with("support/") {
                     sources.helpers.insert(path.clone());
+                } else if !name.contains("benches/") {
+                    sources.library.insert(path.clone());
                 }
                 sources.local.insert(path);
             }
@@ -321,6 +324,8 @@ mod tests {
         let manifest = ("Cargo.toml", "[profile.bench]");
         let moved = ("demo/benches/sub/b.rs", BENCH.1);
         let words = ("README.md", "Words.");
+        let input = ("demo/src/lib.rs", "fn f() {} // include_bytes!");
+        let other_input = ("demo/src/lib.rs", "fn f() { g() } // include_bytes!");
         for (old, new, expected) in [
             (
                 &[LIBRARY, BENCH][..],
@@ -330,6 +335,11 @@ mod tests {
             (&[LIBRARY, BENCH], &[LIBRARY, other, words], "the library does not"),
             (&[LIBRARY, BENCH], &[library, other], "as well"),
             (&[LIBRARY, BENCH], &[LIBRARY, other, manifest], "as well"),
+            (
+                &[input, BENCH],
+                &[other_input, BENCH],
+                "`demo/src/lib.rs` differs between the revisions as well",
+            ),
             (&[LIBRARY, BENCH], &[LIBRARY, BENCH, part], "`demo/benches/common/mod.rs`"),
             (&[LIBRARY, BENCH, part], &[LIBRARY, BENCH], "`demo/benches/common/mod.rs`"),
             (&[LIBRARY, BENCH], &[LIBRARY, other, part], "and 1 more"),
