@@ -148,35 +148,39 @@ pub fn warn_of_idle(
     }
 }
 
-/// The exit code of a finished run, with what the gate has to say; when several codes apply the first
-/// of store, benchmark failure, gate, missing verdict wins. What made it fail is the last line.
+/// The exit code of a finished run, with what the gate has to say. What made it fail is the last line.
 pub fn exit_of(
-    ended: &RunOutcome,
+    outcome: &RunOutcome,
     policy: GatePolicy,
     require_verdict: bool,
+    published: bool,
     term: &mut Term,
 ) -> Exit {
-    let summary = &ended.summary;
-    let gated = gate::judge(policy, &ended.comparisons, summary);
+    let summary = &outcome.summary;
+    let gated = gate::judge(policy, &outcome.comparisons, summary);
     for remark in &gated.remarks {
         term.warn(remark);
     }
     let open = gate::without_verdict(summary, false);
-    let (exit, why) = if summary.interrupted {
-        return Exit::Interrupted;
-    } else if ended.trouble.is_some() {
-        (Exit::Store, "results are not stored".to_owned())
-    } else if summary.failed > 0 {
-        let gate = gated.exit.map_or(String::new(), |_| format!("; gate: {}", gated.why));
-        (Exit::BenchmarkFailed, format!("{} failed{gate}", summary.failed))
-    } else if let Some(exit) = gated.exit {
-        (exit, format!("gate: {}", gated.why))
-    } else if require_verdict && !open.is_empty() {
-        (Exit::NoVerdict, format!("require-verdict: {open}"))
-    } else {
+    let gate = format!("gate: {}", gated.why);
+    let also_gated = if gated.exit.is_some() { format!("; {gate}") } else { String::new() };
+    let applying = [
+        summary.interrupted.then(|| (Exit::Interrupted, String::new())),
+        outcome.trouble.as_ref().map(|_| (Exit::Store, "results are not stored".to_owned())),
+        (summary.failed > 0)
+            .then(|| (Exit::BenchmarkFailed, format!("{} failed{also_gated}", summary.failed))),
+        gated.exit.map(|exit| (exit, gate)),
+        (require_verdict && !open.is_empty())
+            .then(|| (Exit::NoVerdict, format!("require-verdict: {open}"))),
+        // What could not be written was said where it failed.
+        (!published).then(|| (Exit::Publish, String::new())),
+    ];
+    let Some((exit, why)) = Exit::gravest(applying.into_iter().flatten()) else {
         return Exit::Done;
     };
-    term.line(Text::toned(Tone::Bad, &format!("{why}: exit {}", exit.code())));
+    if !why.is_empty() {
+        term.line(Text::toned(Tone::Bad, &format!("{why}: exit {}", exit.code())));
+    }
     exit
 }
 
@@ -234,7 +238,7 @@ mod tests {
         let exit = |ended: &RunOutcome, policy| {
             let out = Kept::default();
             let mut term = Term::captured(Box::new(out.clone()), Box::new(Vec::new()));
-            let exit = exit_of(ended, policy, true, &mut term);
+            let exit = exit_of(ended, policy, true, true, &mut term);
             let said = out.text();
             let last = said.lines().last().unwrap_or_default().to_owned();
             (exit, last)
@@ -256,6 +260,8 @@ mod tests {
         assert_eq!(exit(&ended, Closed), told(Exit::NoVerdict, closed));
         ended.summary.inconclusive = 0;
         assert_eq!(exit(&ended, Report), (Exit::Done, String::new()));
+        let mut term = Term::captured(Box::new(Kept::default()), Box::new(Vec::new()));
+        assert_eq!(exit_of(&ended, Report, true, false, &mut term), Exit::Publish);
         ended.summary.interrupted = true;
         assert_eq!(exit(&ended, Slower), (Exit::Interrupted, String::new()));
     }

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-/// The exit codes of `cargo nbench`, one meaning each.
-///
-/// When several apply to one run the first of 9, 3, 4, 1, 6, 8 wins.
+/// The exit codes of `cargo nbench`, one meaning each: see [`EXITS`].
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub enum Exit {
@@ -15,9 +13,9 @@ pub enum Exit {
     Slower = 1,
     /// The command line, the settings or a revision cannot be understood.
     Usage = 2,
-    /// Cargo could not build a bench target.
+    /// Cargo could build no bench target.
     Build = 3,
-    /// A benchmark panicked, died, hung or spoke nonsense.
+    /// A benchmark or a target failed: it does not build, panicked, died, hung or spoke nonsense.
     BenchmarkFailed = 4,
     /// No benchmark matched what was selected.
     NothingSelected = 5,
@@ -33,10 +31,53 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+/// Every code with its meaning, as help and README have it.
+pub const EXITS: [(Exit, &str); 11] = [
+    (Exit::Done, "done"),
+    (Exit::Slower, "`--gate` was given and a benchmark is slower"),
+    (
+        Exit::Usage,
+        "the command line, settings or a revision cannot be used, or the budget is too small",
+    ),
+    (Exit::Build, "nothing could be built"),
+    (
+        Exit::BenchmarkFailed,
+        "a benchmark failed, or one of several targets does not build; the others were measured",
+    ),
+    (
+        Exit::NothingSelected,
+        "nothing selected: no bench target, no match, or no benchmark in common",
+    ),
+    (
+        Exit::NoVerdict,
+        "`--require-verdict` or `--gate=closed` was given and a benchmark has no verdict",
+    ),
+    (Exit::Host, "the host, the cache directory or a lock"),
+    (Exit::Publish, "publishing failed, or this build is without the feature `post`"),
+    (Exit::Store, "the store cannot be used; results are printed all the same"),
+    (Exit::Interrupted, "interrupted"),
+];
+
+/// Codes that may apply to one run at once, the gravest first. The others end a command before it has results.
+pub const PRECEDENCE: [Exit; 6] = [
+    Exit::Interrupted,
+    Exit::Store,
+    Exit::BenchmarkFailed,
+    Exit::Slower,
+    Exit::NoVerdict,
+    Exit::Publish,
+];
+
 impl Exit {
     /// The number handed to the operating system.
     pub fn code(self) -> u8 {
         self as u8
+    }
+
+    /// The one of `applying` that a run ends with, with what belongs to it.
+    pub fn gravest<T>(applying: impl IntoIterator<Item = (Exit, T)>) -> Option<(Exit, T)> {
+        let rank = |exit: Exit| PRECEDENCE.iter().position(|known| *known == exit);
+        applying.into_iter().min_by_key(|(exit, _)| rank(*exit).unwrap_or(PRECEDENCE.len()))
     }
 }
 
@@ -82,26 +123,47 @@ impl std::error::Error for Failure {}
 
 #[cfg(test)]
 mod tests {
-    use super::{Exit, Failure};
+    use super::{EXITS, Exit, Failure, PRECEDENCE};
+
+    /// Rows of the README's table of codes, and the sentence below it.
+    fn readme() -> (Vec<(u8, String)>, String) {
+        let lines = include_str!("../../README.md").lines();
+        let mut rest = lines
+            .skip_while(|line| *line != "### Exit codes")
+            .skip_while(|line| !line.starts_with("| 0 "));
+        let row = |line: &str| {
+            let mut cells = line.split(" | ").map(|cell| cell.trim_matches(['|', ' ']).to_owned());
+            Some((cells.next()?.parse().ok()?, cells.next()?))
+        };
+        let table: Vec<_> = rest.by_ref().map_while(row).collect();
+        (table, rest.take_while(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" "))
+    }
 
     #[test]
-    fn codes_are_the_documented_ones() {
-        let all = [
-            (Exit::Done, 0),
-            (Exit::Slower, 1),
-            (Exit::Usage, 2),
-            (Exit::Build, 3),
-            (Exit::BenchmarkFailed, 4),
-            (Exit::NothingSelected, 5),
-            (Exit::NoVerdict, 6),
-            (Exit::Host, 7),
-            (Exit::Publish, 8),
-            (Exit::Store, 9),
-            (Exit::Interrupted, 130),
-        ];
-        for (exit, code) in all {
-            assert_eq!(exit.code(), code);
+    fn codes_mean_the_same_in_the_readme_and_in_help() {
+        let (readme, _) = readme();
+        let ours: Vec<_> =
+            EXITS.iter().map(|(exit, text)| (exit.code(), (*text).to_owned())).collect();
+        assert_eq!(readme, ours);
+        let help = <crate::cli::args::Cli as clap::CommandFactory>::command().render_help();
+        let help = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        let rows: Vec<String> = ours.iter().map(|(code, text)| format!("{code} {text}")).collect();
+        assert!(help.ends_with(&rows.join(" ")), "{help}");
+    }
+
+    #[test]
+    fn the_order_of_the_readme_is_the_one_that_decides() {
+        let (_, below) = readme();
+        let codes: Vec<String> = PRECEDENCE.iter().map(|exit| exit.code().to_string()).collect();
+        assert!(below.contains(&format!("the first of {} wins", codes.join(", "))), "{below}");
+        for (at, grave) in PRECEDENCE.iter().enumerate() {
+            for less in &PRECEDENCE[at + 1..] {
+                for both in [[(*grave, "a"), (*less, "b")], [(*less, "b"), (*grave, "a")]] {
+                    assert_eq!(Exit::gravest(both), Some((*grave, "a")));
+                }
+            }
         }
+        assert_eq!(Exit::gravest::<()>([]), None);
     }
 
     #[test]

@@ -72,7 +72,9 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
         Err(failure) => {
             let Failure { error, hint, exit } = failure;
             // Interrupted work failed because the user said so.
-            let exit = if interrupt::requested() { Exit::Interrupted } else { exit };
+            let interrupted = interrupt::requested().then_some((Exit::Interrupted, ()));
+            let applying = interrupted.into_iter().chain([(exit, ())]);
+            let exit = Exit::gravest(applying).map_or(exit, |(exit, ())| exit);
             match measuring(&cli.command) {
                 Some(command) => results::report::print(
                     term,

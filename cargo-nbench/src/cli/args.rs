@@ -8,9 +8,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use nbench_config::parse_share;
 
+use crate::failure::EXITS;
 use crate::term::{Colour, Format};
 
-const EXIT_CODES: &str = "\
+const ENVIRONMENT: &str = "\
 Settings: flags win over NBENCH_* variables, these over `nbench.toml` in the workspace root.
 
 Environment:
@@ -22,22 +23,20 @@ Environment:
   GITHUB_TOKEN, GITHUB_STEP_SUMMARY and others
                         read by `comment --post`, see the README
 
-Exit codes:
-  0 done
-  1 a gate was asked for and a benchmark is slower
-  2 usage, settings, revision, or a budget that is too small
-  3 build failed
-  4 a benchmark failed
-  5 nothing selected
-  6 a verdict was demanded and none was possible
-  7 host or lock
-  8 publishing failed
-  9 store
-  130 interrupted";
+Exit codes:";
+
+/// End of the main help: environment and exit codes.
+fn after_help() -> String {
+    let mut text = ENVIRONMENT.to_owned();
+    for (exit, meaning) in EXITS {
+        text.push_str(&format!("\n  {} {meaning}", exit.code()));
+    }
+    text
+}
 
 /// Did my change make this faster or slower?
 #[derive(Debug, Parser)]
-#[command(name = "cargo nbench", bin_name = "cargo nbench", version, about, after_help = EXIT_CODES)]
+#[command(name = "cargo nbench", bin_name = "cargo nbench", version, about, after_help = after_help())]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

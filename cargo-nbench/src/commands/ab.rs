@@ -200,8 +200,7 @@ fn driving(args: &AbArgs, settings: &Settings) -> Options {
 fn conclude(term: &mut Term, args: &AbArgs, mut ended: RunOutcome, root: &Path) -> Exit {
     let page = ended.page.take().zip(args.html.as_ref());
     let published = page.is_none_or(|(page, file)| publish(term, page, file.as_deref(), root));
-    let exit = exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, term);
-    if exit == Exit::Done && !published { Exit::Publish } else { exit }
+    exit_of(&ended, args.gate.unwrap_or_default(), args.require_verdict, published, term)
 }
 
 /// Says what a checkout lacks of the user's files, where benchmarks failed for want of it.

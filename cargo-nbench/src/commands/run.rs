@@ -86,7 +86,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let ended = session.end(interrupt::requested());
-    Ok(exit_of(&ended, GatePolicy::Report, false, term))
+    Ok(exit_of(&ended, GatePolicy::Report, false, true, term))
 }
 
 fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {

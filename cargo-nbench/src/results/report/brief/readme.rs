@@ -113,23 +113,3 @@ fn samples_are_what_is_printed() {
         assert_eq!(within, c.verdict == Verdict::Equivalent);
     }
 }
-
-#[test]
-fn exit_codes_are_the_same_everywhere() {
-    let readme: Vec<u8> = README
-        .lines()
-        .skip_while(|line| *line != "### Exit codes")
-        .skip_while(|line| !line.starts_with("| 0 "))
-        .take_while(|line| line.starts_with('|'))
-        .filter_map(|line| line.split('|').nth(1)?.trim().parse().ok())
-        .collect();
-    let help = <crate::cli::args::Cli as clap::CommandFactory>::command().render_help().to_string();
-    let help: Vec<u8> = help
-        .lines()
-        .skip_while(|line| *line != "Exit codes:")
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
-        .collect();
-    assert_eq!(readme, help);
-    assert!(readme.len() >= 11, "{readme:?}");
-}
