@@ -86,7 +86,9 @@ mod tests {
 
     fn aliases(text: &str) -> Result<super::Aliases, String> {
         let layer = Layer::from_toml(text, "nbench.toml").map_err(|e| e.message)?;
-        resolve([layer]).map(|settings| settings.aliases).map_err(|e| e.message)
+        resolve([(crate::Source::File, layer)])
+            .map(|settings| settings.aliases)
+            .map_err(|e| e.message)
     }
 
     #[test]

@@ -2,8 +2,11 @@
 //! was written. It knows types and names; ranges are checked once layers are merged.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use nbench_engine::{Batching, IntervalMethod, Order};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -38,7 +41,7 @@ macro_rules! layer {
             #[must_use]
             pub fn from_flags(mut self) -> Layer {
                 $(if self.$name.is_some() {
-                    let flag = format!("`--{}`", stringify!($name).replace('_', "-"));
+                    let flag = format!("`{}`", flag_of(stringify!($name)));
                     self.sources.insert(stringify!($name).to_owned(), flag);
                 })*
                 self
@@ -54,28 +57,38 @@ layer! {
     store: PathBuf,
     /// Length of one sample of a comparison.
     #[serde(deserialize_with = "value::time")]
-    slice: String,
+    slice: Duration,
     /// Warm-up per launch.
     #[serde(deserialize_with = "value::time")]
-    warmup: String,
+    warmup: Duration,
     /// Paired time per launch.
     #[serde(deserialize_with = "value::time")]
-    launch_time: String,
+    launch_time: Duration,
     /// Most rounds in a launch.
     max_rounds: usize,
     /// Fewest rounds in a launch.
     min_rounds: usize,
     /// Operations longer than this get one round per launch.
     #[serde(deserialize_with = "value::time")]
-    slow_operation: String,
+    slow_operation: Duration,
     /// Most that one batch may take with its set-up.
     #[serde(deserialize_with = "value::time")]
-    spent_cap: String,
+    spent_cap: Duration,
     /// Share trimmed at either end of a launch's log-ratios.
     #[serde(deserialize_with = "value::share")]
     trim: f64,
-    /// `shared` or `equal-time`.
-    batching: String,
+    /// Iteration counts of the sides: `shared` or `equal-time`.
+    #[serde(deserialize_with = "value::batching")]
+    batching: Batching,
+    /// Order of the subjects of a launch: `rounds` or `sequential`.
+    #[serde(deserialize_with = "value::order")]
+    order: Order,
+    /// Method of the interval: `signed-rank` or `block-bootstrap`.
+    #[serde(deserialize_with = "value::interval")]
+    interval: IntervalMethod,
+    /// Half-width that the interval of a comparison must reach (fraction), instead of a verdict.
+    #[serde(deserialize_with = "value::share")]
+    half_width: f64,
     /// Launch counts at which a verdict may be given.
     looks: Vec<usize>,
     /// Error spent at each look.
@@ -95,10 +108,10 @@ layer! {
     seed: u64,
     /// Length of one sample of a single measurement.
     #[serde(deserialize_with = "value::time")]
-    sample_time: String,
+    sample_time: Duration,
     /// Sampling time per launch of a single measurement.
     #[serde(deserialize_with = "value::time")]
-    sampling_time: String,
+    sampling_time: Duration,
     /// Most samples in a launch of a single measurement.
     max_samples: usize,
     /// Fewest launches of a single measurement.
@@ -112,16 +125,26 @@ layer! {
     benchmark: Vec<Rule>,
     /// Longest time a batch may take before its worker is given up.
     #[serde(deserialize_with = "value::time")]
-    batch_limit: String,
+    batch_limit: Duration,
     /// Longest time set-up between two benchmarks may take.
     #[serde(deserialize_with = "value::time")]
-    setup_limit: String,
+    setup_limit: Duration,
     /// `fresh`, `confirm` or `off`.
     layouts: Layouts,
     /// New ids of renamed benchmarks by old ones, for all targets or by `package/target`.
     aliases: BTreeMap<String, Alias>,
     /// Inputs that git does not carry, relative to the workspace root.
     share: Vec<String>,
+}
+
+/// The flag that a setting is given by.
+fn flag_of(setting: &str) -> String {
+    match setting {
+        // Of comparisons; measurements have a setting of that name.
+        "half_width" => "--precision".to_owned(),
+        "order" => "--sequential-cases".to_owned(),
+        setting => format!("--{}", setting.replace('_', "-")),
+    }
 }
 
 impl Layer {
@@ -136,6 +159,8 @@ impl Layer {
         let table = DeTable::parse(text).map_err(wrong)?;
         let line = |at: usize| 1 + text[..at].matches('\n').count();
         let mut sources = BTreeMap::new();
+        // Where values stand, to name those that their own types refuse.
+        let mut values: Vec<(Range<usize>, String)> = Vec::new();
         for (key, value) in table.get_ref() {
             let name: &str = key.get_ref();
             let place = |at: usize| format!("`{origin}` line {}", line(at));
@@ -143,18 +168,30 @@ impl Layer {
                 (crate::rule::KEYS, "it belongs below `[[benchmark]]`, beside a `match`");
             known(name, KEYS, elsewhere, &place(key.span().start))?;
             sources.insert(name.to_owned(), place(key.span().start));
+            values.push((value.span(), format!("{}: `{name}`", place(key.span().start))));
             let entries = value.get_ref().as_array().filter(|_| name == "benchmark");
             for (index, entry) in entries.into_iter().flatten().enumerate() {
-                for (key, _) in entry.get_ref().as_table().into_iter().flatten() {
+                for (key, value) in entry.get_ref().as_table().into_iter().flatten() {
                     let place = place(key.span().start);
                     let elsewhere =
                         (KEYS, "it holds for all benchmarks: write it above all tables");
                     known(key.get_ref(), crate::rule::KEYS, elsewhere, &place)?;
+                    values.push((value.span(), format!("{place}: `{}`", key.get_ref())));
                     sources.insert(format!("benchmark {index} {}", key.get_ref()), place);
                 }
             }
         }
-        let layer: Layer = toml::from_str(text).map_err(wrong)?;
+        let layer: Layer = toml::from_str(text).map_err(|error| {
+            let of_value = error.span().filter(|_| error.message().starts_with('`'));
+            // The innermost value is the last one that was pushed.
+            let named = of_value.and_then(|span| {
+                values.iter().rev().find(|(value, _)| value.contains(&span.start))
+            });
+            match named {
+                Some((_, name)) => ConfigError { message: format!("{name}: {}", error.message()) },
+                None => wrong(error),
+            }
+        })?;
         Ok(Layer { sources, ..layer })
     }
 

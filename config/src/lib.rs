@@ -1,10 +1,10 @@
-//! Settings of `cargo nbench`: presets as data, then `nbench.toml`, then the environment, then
-//! flags; the later wins. It turns them into an engine [`Plan`] and does not read files or the
-//! environment itself.
+//! Settings of `cargo nbench`: presets as data, `nbench.toml`, the environment and flags, merged by
+//! [`PRECEDENCE`]. It turns them into an engine [`Plan`] and does not read files or the environment itself.
 
 mod aliases;
 mod duration;
 mod layer;
+mod precedence;
 mod rule;
 mod value;
 
@@ -12,14 +12,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nbench_engine::{Batching, Looks, Plan};
+use nbench_engine::{IntervalMethod, Looks, Plan};
 use serde::Deserialize;
 
 pub use aliases::{Alias, Aliases};
 pub use duration::parse_duration;
 pub use layer::Layer;
+pub use precedence::{PRECEDENCE, Source, precedence_in_words, weakest_first};
 pub use rule::Rule;
-pub use value::{parse_share, parse_size};
+pub use value::{parse_batching, parse_interval, parse_order, parse_share, parse_size};
 
 /// The presets that ship with nbench.
 const PRESETS: &str = include_str!("presets.toml");
@@ -113,6 +114,8 @@ pub struct Settings {
     pub benchmark_seed: u64,
     /// Settings by benchmark.
     pub rules: Vec<Rule>,
+    /// Settings that a flag gave, which no rule and no benchmark changes.
+    pub pinned: Pinned,
     /// Longest time of a batch.
     pub batch_limit: Option<Duration>,
     /// Longest time of set-up between two benchmarks.
@@ -125,12 +128,44 @@ pub struct Settings {
     pub share: Vec<String>,
 }
 
-/// Merges layers, the first one winning, above the preset they name.
+/// Settings that a flag gave and that rules and benchmarks have too.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pinned {
+    /// Practical threshold (fraction).
+    pub threshold: Option<f64>,
+    /// Length of one sample of a comparison.
+    pub slice: Option<Duration>,
+    /// Warm-up per launch.
+    pub warmup: Option<Duration>,
+}
+
+impl Pinned {
+    fn by(flags: &Layer) -> Pinned {
+        Pinned { threshold: flags.threshold, slice: flags.slice, warmup: flags.warmup }
+    }
+
+    /// The plan with what was given.
+    #[must_use]
+    pub fn applied(self, plan: &Plan) -> Plan {
+        Plan {
+            threshold: self.threshold.unwrap_or(plan.threshold),
+            slice: self.slice.unwrap_or(plan.slice),
+            warmup: self.warmup.unwrap_or(plan.warmup),
+            ..plan.clone()
+        }
+    }
+}
+
+/// Merges the layers of a run.
 ///
 /// # Errors
 /// For values out of range; the message names the setting and where it was written.
-pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, ConfigError> {
-    let layers: Vec<Layer> = layers.into_iter().collect();
+pub fn resolve(layers: impl IntoIterator<Item = (Source, Layer)>) -> Result<Settings, ConfigError> {
+    let layers: Vec<(Source, Layer)> = layers.into_iter().collect();
+    let flags = layers.iter().filter(|(source, _)| *source == Source::Flag);
+    let pinned = flags.map(|(_, layer)| Pinned::by(layer)).next_back().unwrap_or_default();
+    let mut layers = weakest_first(layers);
+    layers.reverse();
     // A confidence asked for scales the errors of looks that a preset or a lower layer gives.
     let first = |has: fn(&Layer) -> bool| layers.iter().position(has);
     let (confidence, errors) =
@@ -144,7 +179,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
     let chosen = presets.remove(preset.name()).unwrap_or_default().over(base);
     let seed_is_set = own.seed.is_some();
     let merged = own.over(chosen);
-    let plan = plan(&merged, scales)?;
+    let plan = plan(&merged, scales);
     plan.validate().map_err(|refused| {
         // What stands in a preset is not where the user has to look.
         let places: Vec<String> = refused
@@ -166,8 +201,9 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
         seed_is_set,
         benchmark_seed: plan.seed,
         rules,
-        batch_limit: limit(&merged, "batch_limit", &merged.batch_limit)?,
-        setup_limit: limit(&merged, "setup_limit", &merged.setup_limit)?,
+        pinned,
+        batch_limit: limit(&merged, "batch_limit", merged.batch_limit)?,
+        setup_limit: limit(&merged, "setup_limit", merged.setup_limit)?,
         layouts: merged.layouts.unwrap_or_default(),
         aliases: Aliases::of(merged.aliases.clone().unwrap_or_default())?,
         share: merged.share.clone().unwrap_or_default(),
@@ -176,10 +212,7 @@ pub fn resolve(layers: impl IntoIterator<Item = Layer>) -> Result<Settings, Conf
 }
 
 /// The engine's settings of merged layers, not yet checked.
-fn plan(merged: &Layer, scales: bool) -> Result<Plan, ConfigError> {
-    let span = |name: &str, text: &Option<String>, default: Duration| {
-        time(merged, name, text).map(|time| time.unwrap_or(default))
-    };
+fn plan(merged: &Layer, scales: bool) -> Plan {
     let base = Plan::default();
     let looks = Looks {
         at: merged.looks.clone().unwrap_or_default(),
@@ -191,44 +224,37 @@ fn plan(merged: &Layer, scales: bool) -> Result<Plan, ConfigError> {
     } else {
         looks
     };
-    let batching = match merged.batching.as_deref() {
-        None | Some("shared") => Batching::Shared,
-        Some("equal-time") => Batching::EqualTime,
-        Some(other) => {
-            return Err(written(
-                merged,
-                "batching",
-                format!("`batching` is `{other}`, but must be `shared` or `equal-time`"),
-            ));
-        }
-    };
-    Ok(Plan {
-        slice: span("slice", &merged.slice, base.slice)?,
-        warmup: span("warmup", &merged.warmup, base.warmup)?,
-        launch_time: span("launch_time", &merged.launch_time, base.launch_time)?,
+    let interval = merged.interval.unwrap_or(base.interval);
+    // The p-values that the control needs are those of signed ranks.
+    let can_control = interval == IntervalMethod::SignedRank;
+    Plan {
+        slice: merged.slice.unwrap_or(base.slice),
+        warmup: merged.warmup.unwrap_or(base.warmup),
+        launch_time: merged.launch_time.unwrap_or(base.launch_time),
         max_rounds: merged.max_rounds.unwrap_or(base.max_rounds),
         min_rounds: merged.min_rounds.unwrap_or(base.min_rounds),
-        slow_operation: span("slow_operation", &merged.slow_operation, base.slow_operation)?,
-        spent_cap: span("spent_cap", &merged.spent_cap, base.spent_cap)?,
+        slow_operation: merged.slow_operation.unwrap_or(base.slow_operation),
+        spent_cap: merged.spent_cap.unwrap_or(base.spent_cap),
         trim: merged.trim.unwrap_or(base.trim),
-        batching,
+        batching: merged.batching.unwrap_or(base.batching),
         looks,
         may_say_equivalent: merged.may_say_equivalent.unwrap_or(base.may_say_equivalent),
-        order: base.order,
+        order: merged.order.unwrap_or(base.order),
         blocks: false,
-        interval: base.interval,
-        half_width: base.half_width,
-        control_discovery: merged.control_discovery.unwrap_or(base.control_discovery),
+        interval,
+        half_width: merged.half_width.or(base.half_width),
+        control_discovery: can_control
+            && merged.control_discovery.unwrap_or(base.control_discovery),
         threshold: merged.threshold.unwrap_or(base.threshold),
         seed: merged.seed.unwrap_or(base.seed),
-        sample_time: span("sample_time", &merged.sample_time, base.sample_time)?,
-        sampling_time: span("sampling_time", &merged.sampling_time, base.sampling_time)?,
+        sample_time: merged.sample_time.unwrap_or(base.sample_time),
+        sampling_time: merged.sampling_time.unwrap_or(base.sampling_time),
         max_samples: merged.max_samples.unwrap_or(base.max_samples),
         min_launches: merged.min_launches.unwrap_or(base.min_launches),
         max_launches: merged.max_launches.unwrap_or(base.max_launches),
         precision: merged.precision.unwrap_or(base.precision),
         confidence,
-    })
+    }
 }
 
 /// An error of a setting, with where it was written.
@@ -237,22 +263,12 @@ fn written(merged: &Layer, name: &str, message: String) -> ConfigError {
     ConfigError { message: format!("{place}{message}") }
 }
 
-fn time(
-    merged: &Layer,
-    name: &str,
-    text: &Option<String>,
-) -> Result<Option<Duration>, ConfigError> {
-    let read = text.as_deref().map(parse_duration).transpose();
-    read.map_err(|error| written(merged, name, format!("`{name}`: {error}")))
-}
-
 /// A bound on waiting; one that has passed before anything can answer would fail every benchmark.
 fn limit(
     merged: &Layer,
     name: &str,
-    text: &Option<String>,
+    limit: Option<Duration>,
 ) -> Result<Option<Duration>, ConfigError> {
-    let limit = time(merged, name, text)?;
     if limit.is_some_and(|limit| limit < Duration::from_millis(1)) {
         return Err(written(
             merged,
@@ -276,7 +292,7 @@ mod tests {
     fn every_preset_resolves_and_keeps_its_confidence() {
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
             let layer = Layer { preset: Some(preset), ..Layer::default() };
-            let settings = resolve([layer]).unwrap();
+            let settings = resolve([(Source::File, layer)]).unwrap();
             assert!((settings.plan.looks.confidence() - 0.95).abs() < 1e-12);
             assert_eq!(settings.plan.may_say_equivalent, preset != Preset::Quick);
         }
@@ -293,14 +309,17 @@ mod tests {
         .unwrap();
         let file =
             Layer::from_toml("threshold = 0.5\nseed = 3\nslice = \"2ms\"", "nbench.toml").unwrap();
-        let plan = resolve([flags, env, file]).unwrap().plan;
+        let plan =
+            resolve([(Source::File, file), (Source::Flag, flags), (Source::Environment, env)])
+                .unwrap()
+                .plan;
         assert_eq!((plan.threshold, plan.seed, plan.slice), (0.03, 9, Duration::from_millis(2)));
     }
 
     #[test]
     fn confidence_scales_the_error_of_the_looks() {
         let layer = Layer { confidence: Some(0.99), ..Layer::default() };
-        let looks = resolve([layer]).unwrap().plan.looks;
+        let looks = resolve([(Source::File, layer)]).unwrap().plan.looks;
         assert!((looks.confidence() - 0.99).abs() < 1e-12);
         assert!((looks.alpha[0] - 0.002).abs() < 1e-12);
     }
@@ -308,13 +327,15 @@ mod tests {
     #[test]
     fn rules_by_benchmark_are_read_and_checked() {
         let text = "[[benchmark]]\nmatch = \"parse/*\"\nthreshold = 0.03\n";
-        let settings = resolve([Layer::from_toml(text, "nbench.toml").unwrap()]).unwrap();
+        let settings =
+            resolve([(Source::File, Layer::from_toml(text, "nbench.toml").unwrap())]).unwrap();
         assert_eq!(
             settings.rules,
             [Rule { pattern: "parse/*".into(), threshold: Some(0.03), ..Rule::default() }]
         );
         let bad = text.replace("0.03", "3.0");
-        let error = resolve([Layer::from_toml(&bad, "nbench.toml").unwrap()]).unwrap_err();
+        let error =
+            resolve([(Source::File, Layer::from_toml(&bad, "nbench.toml").unwrap())]).unwrap_err();
         assert!(error.message.contains("`parse/*`"), "{error}");
     }
 
@@ -322,9 +343,12 @@ mod tests {
     fn layouts_are_fresh_unless_a_layer_says_otherwise() {
         assert_eq!(resolve([]).unwrap().layouts, Layouts::Fresh);
         let file = Layer::from_toml("layouts = \"confirm\"", "nbench.toml").unwrap();
-        assert_eq!(resolve([file.clone()]).unwrap().layouts, Layouts::Confirm);
+        assert_eq!(resolve([(Source::File, file.clone())]).unwrap().layouts, Layouts::Confirm);
         let flags = Layer { layouts: Some(Layouts::Off), ..Layer::default() };
-        assert_eq!(resolve([flags, file]).unwrap().layouts, Layouts::Off);
+        assert_eq!(
+            resolve([(Source::Flag, flags), (Source::File, file)]).unwrap().layouts,
+            Layouts::Off
+        );
         let wrong = Layer::from_toml("layouts = \"new\"", "nbench.toml").unwrap_err();
         assert!(wrong.message.contains("fresh") && wrong.message.contains("confirm"), "{wrong}");
         for layouts in [Layouts::Fresh, Layouts::Confirm, Layouts::Off] {
@@ -335,9 +359,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let range = resolve([Layer { threshold: Some(2.0), ..Layer::default() }]).unwrap_err();
+        let range = resolve([(Source::Flag, Layer { threshold: Some(2.0), ..Layer::default() })])
+            .unwrap_err();
         assert!(range.message.contains("`threshold`"));
-        let unit = resolve([Layer { slice: Some("5".into()), ..Layer::default() }]).unwrap_err();
+        let unit = Layer::from_toml("slice = \"5\"", "nbench.toml").unwrap_err();
         assert!(unit.message.contains("`slice`") && unit.message.contains("unit"));
         let env = Layer::from_environment(|n| (n == "NBENCH_PRESET").then(|| "fast".to_owned()));
         assert!(env.unwrap_err().message.contains("quick, default or thorough"));
@@ -346,7 +371,7 @@ mod tests {
     /// What a file is refused with.
     fn refused(text: &str) -> String {
         let layer = Layer::from_toml(text, "nbench.toml");
-        layer.and_then(|layer| resolve([layer])).expect_err(text).message
+        layer.and_then(|layer| resolve([(Source::File, layer)])).expect_err(text).message
     }
 
     #[test]
@@ -410,7 +435,8 @@ mod tests {
         let text = "threshold = \"5%\"\nconfidence = \"90%\"\nprecision = \"1 %\"\ntrim = 0\n\
                     look_errors = [\"2%\", 0.03, \"5%\"]\n\
                     [[benchmark]]\nmatch = \"*\"\nthreshold = \"3%\"\n";
-        let settings = resolve([Layer::from_toml(text, "nbench.toml").unwrap()]).unwrap();
+        let settings =
+            resolve([(Source::File, Layer::from_toml(text, "nbench.toml").unwrap())]).unwrap();
         let plan = &settings.plan;
         assert_eq!((plan.threshold, plan.precision, plan.trim), (0.05, 0.01, 0.0));
         assert_eq!(plan.looks.alpha, [0.02, 0.03, 0.05]);
@@ -420,7 +446,7 @@ mod tests {
             "NBENCH_CONFIDENCE" => Some("99 %".to_owned()),
             _ => None,
         });
-        let plan = resolve([env.unwrap()]).unwrap().plan;
+        let plan = resolve([(Source::Environment, env.unwrap())]).unwrap().plan;
         assert_eq!((plan.threshold, plan.confidence), (0.05, 0.99));
     }
 
@@ -428,10 +454,10 @@ mod tests {
     fn the_place_named_is_that_of_the_value_that_won() {
         let file = Layer::from_toml("max_launches = 3\nmin_launches = 2", "nbench.toml").unwrap();
         let flags = Layer { min_launches: Some(9), ..Layer::default() }.from_flags();
-        let message = resolve([flags, file]).unwrap_err().message;
+        let message = resolve([(Source::Flag, flags), (Source::File, file)]).unwrap_err().message;
         assert!(message.starts_with("`nbench.toml` line 1: `max_launches` is 3"), "{message}");
         let flags = Layer { threshold: Some(7.0), ..Layer::default() }.from_flags();
-        let message = resolve([flags]).unwrap_err().message;
+        let message = resolve([(Source::Flag, flags)]).unwrap_err().message;
         assert!(message.starts_with("`--threshold`: "), "{message}");
         let env = Layer::from_environment(|n| (n == "NBENCH_THRESHOLD").then(|| "5".to_owned()));
         let message = env.unwrap_err().message;
@@ -445,7 +471,7 @@ mod tests {
     fn a_confidence_from_above_scales_errors_from_below() {
         let file = Layer::from_toml("looks = [6, 9]\nlook_errors = [0.02, 0.03]", "x").unwrap();
         let flags = Layer { confidence: Some(0.9), ..Layer::default() };
-        let looks = resolve([flags, file]).unwrap().plan.looks;
+        let looks = resolve([(Source::Flag, flags), (Source::File, file)]).unwrap().plan.looks;
         assert!((looks.alpha[0] - 0.04).abs() < 1e-12 && (looks.confidence() - 0.9).abs() < 1e-12);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nbench_engine::Plan;
 use serde::Deserialize;
 
-use crate::{ConfigError, parse_duration, value};
+use crate::{ConfigError, value};
 
 /// Every key of an entry.
 pub(crate) const KEYS: &[&str] = &["match", "threshold", "slice", "warmup", "launches"];
@@ -22,10 +22,10 @@ pub struct Rule {
     pub threshold: Option<f64>,
     /// Length of one sample of a comparison.
     #[serde(deserialize_with = "value::time")]
-    pub slice: Option<String>,
+    pub slice: Option<Duration>,
     /// Warm-up per launch.
     #[serde(deserialize_with = "value::time")]
-    pub warmup: Option<String>,
+    pub warmup: Option<Duration>,
     /// Most launches of a single measurement.
     pub launches: Option<usize>,
 }
@@ -37,19 +37,9 @@ impl Rule {
     /// For values that cannot be used: the key, and a fragment that names it.
     pub fn applied(&self, plan: &Plan) -> Result<Plan, (&'static str, String)> {
         let mut plan = plan.clone();
-        let time = |key: &'static str, text: &Option<String>| -> Result<Option<Duration>, _> {
-            let read = text.as_deref().map(parse_duration).transpose();
-            read.map_err(|error| (key, format!("`{key}`: {error}")))
-        };
-        if let Some(threshold) = self.threshold {
-            plan.threshold = threshold;
-        }
-        if let Some(slice) = time("slice", &self.slice)? {
-            plan.slice = slice;
-        }
-        if let Some(warmup) = time("warmup", &self.warmup)? {
-            plan.warmup = warmup;
-        }
+        plan.threshold = self.threshold.unwrap_or(plan.threshold);
+        plan.slice = self.slice.unwrap_or(plan.slice);
+        plan.warmup = self.warmup.unwrap_or(plan.warmup);
         if let Some(launches) = self.launches {
             if launches == 0 {
                 return Err(("launches", "`launches` is 0, but must be at least 1".to_owned()));

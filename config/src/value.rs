@@ -1,9 +1,13 @@
-//! Values as people write them: shares as fractions or per cent, amounts of bytes, times in files. It
+//! Values as people write them: shares as fractions or per cent, amounts of bytes, times and words in files. It
 //! knows no setting.
 
 use std::fmt;
+use std::time::Duration;
 
+use nbench_engine::{Batching, IntervalMethod, Order};
 use serde::{Deserialize, Deserializer, de};
+
+use crate::parse_duration;
 
 /// Parses a share: a fraction such as `0.05`, or a percentage with its sign, such as `5%`.
 ///
@@ -105,21 +109,78 @@ pub(crate) fn shares<'de, D: Deserializer<'de>>(
     Ok(Some(shares.into_iter().map(|share| share.0).collect()))
 }
 
-/// A time in a file: a text with a unit, kept as it is.
-pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    struct Visitor;
-    impl de::Visitor<'_> for Visitor {
-        type Value = String;
+/// A value in a file that is written as a text and read by `parse`.
+fn parsed<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    expecting: &'static str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, D::Error> {
+    struct Visitor<T>(&'static str, fn(&str) -> Result<T, String>);
+    impl<T> de::Visitor<'_> for Visitor<T> {
+        type Value = T;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a time with its unit such as \"250us\", \"1ms\" or \"2s\"")
+            f.write_str(self.0)
         }
 
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
-            Ok(text.to_owned())
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            (self.1)(text).map_err(E::custom)
         }
     }
-    deserializer.deserialize_any(Visitor).map(Some)
+    deserializer.deserialize_any(Visitor(expecting, parse)).map(Some)
+}
+
+pub(crate) fn time<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let expecting = "a time with its unit such as \"250us\", \"1ms\" or \"2s\"";
+    parsed(deserializer, expecting, parse_duration)
+}
+
+/// One of the words that a setting knows, with what it stands for.
+fn word<T: Copy>(text: &str, words: [(&str, T); 2]) -> Result<T, String> {
+    let [(one, _), (other, _)] = words;
+    let known = words.into_iter().find(|(word, _)| *word == text);
+    known.map(|(_, value)| value).ok_or_else(|| format!("`{text}` must be `{one}` or `{other}`"))
+}
+
+/// How iteration counts of several subjects relate: `shared` or `equal-time`.
+///
+/// # Errors
+/// A fragment that lists the words.
+pub fn parse_batching(text: &str) -> Result<Batching, String> {
+    word(text, [("shared", Batching::Shared), ("equal-time", Batching::EqualTime)])
+}
+
+/// In which order subjects of a launch run: `rounds` or `sequential`.
+///
+/// # Errors
+/// A fragment that lists the words.
+pub fn parse_order(text: &str) -> Result<Order, String> {
+    word(text, [("rounds", Order::Rounds), ("sequential", Order::Sequential)])
+}
+
+/// What an interval is made from: `signed-rank` or `block-bootstrap`.
+///
+/// # Errors
+/// A fragment that lists the words.
+pub fn parse_interval(text: &str) -> Result<IntervalMethod, String> {
+    let bootstrap = IntervalMethod::BlockBootstrap;
+    word(text, [("signed-rank", IntervalMethod::SignedRank), ("block-bootstrap", bootstrap)])
+}
+
+pub(crate) fn batching<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Batching>, D::Error> {
+    parsed(d, "\"shared\" or \"equal-time\"", parse_batching)
+}
+
+pub(crate) fn order<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Order>, D::Error> {
+    parsed(d, "\"rounds\" or \"sequential\"", parse_order)
+}
+
+pub(crate) fn interval<'de, D: Deserializer<'de>>(
+    d: D,
+) -> Result<Option<IntervalMethod>, D::Error> {
+    parsed(d, "\"signed-rank\" or \"block-bootstrap\"", parse_interval)
 }
 
 #[cfg(test)]

@@ -25,9 +25,7 @@ pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 
 pub(crate) use environment::maybe_answer;
 pub(crate) use in_place::load;
-#[cfg(test)]
-pub(crate) use sources::Sources;
-pub(crate) use sources::normal;
+pub(crate) use sources::{Sources, normal};
 pub use unknown::refuse_unknown;
 pub use words::{Words, quoted};
 

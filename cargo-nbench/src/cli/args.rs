@@ -4,16 +4,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-
-use nbench_config::parse_share;
+use nbench_config::{parse_batching, parse_interval, parse_share, precedence_in_words};
+use nbench_engine::{Batching, IntervalMethod};
 
 use crate::failure::EXITS;
 use crate::term::{Colour, Format};
 
 const ENVIRONMENT: &str = "\
-Settings: flags win over NBENCH_* variables, these over `nbench.toml` in the workspace root.
-
 Environment:
   NBENCH_PRESET, NBENCH_STORE, NBENCH_THRESHOLD, NBENCH_CONFIDENCE, NBENCH_RUN_SEED
                         settings
@@ -25,9 +24,9 @@ Environment:
 
 Exit codes:";
 
-/// End of the main help: environment and exit codes.
+/// End of the main help: precedence of settings, environment and exit codes.
 fn after_help() -> String {
-    let mut text = ENVIRONMENT.to_owned();
+    let mut text = format!("{}\n\n{ENVIRONMENT}", precedence_in_words());
     for (exit, meaning) in EXITS {
         text.push_str(&format!("\n  {} {meaning}", exit.code()));
     }
@@ -206,11 +205,11 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Longest time one batch may take before its worker is given up [default: 60s].
-    #[arg(long, value_parser = checked_duration, value_name = "TIME")]
-    pub batch_limit: Option<String>,
+    #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
+    pub batch_limit: Option<Duration>,
     /// Longest time set-up between two benchmarks may take [default: 120s].
-    #[arg(long, value_parser = checked_duration, value_name = "TIME")]
-    pub setup_limit: Option<String>,
+    #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
+    pub setup_limit: Option<Duration>,
     /// Do not pin workers to a CPU.
     #[arg(long)]
     pub no_pin: bool,
@@ -316,12 +315,12 @@ pub struct AbArgs {
     pub precision: Option<f64>,
     /// Iteration counts: `shared` by both sides, or `equal-time` for each its own
     /// [default: shared].
-    #[arg(long, value_parser = ["shared", "equal-time"], value_name = "HOW", help_heading = "Measurement")]
-    pub batching: Option<String>,
+    #[arg(long, value_parser = words(["shared", "equal-time"]).try_map(|word| parse_batching(&word)), value_name = "HOW", help_heading = "Measurement")]
+    pub batching: Option<Batching>,
     /// What the interval is made from: `signed-rank` over launches, or `block-bootstrap` over pairs,
     /// which is too narrow; for studies of the method [default: signed-rank].
-    #[arg(long, hide = true, value_parser = ["signed-rank", "block-bootstrap"], value_name = "METHOD", help_heading = "Measurement")]
-    pub interval: Option<String>,
+    #[arg(long, hide = true, value_parser = words(["signed-rank", "block-bootstrap"]).try_map(|word| parse_interval(&word)), value_name = "METHOD", help_heading = "Measurement")]
+    pub interval: Option<IntervalMethod>,
     /// End the worker of one side before that of the next begins, for benchmarks of which only one can
     /// run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where it helps.
     #[arg(long, help_heading = "Measurement")]
@@ -522,9 +521,9 @@ pub struct CleanArgs {
     pub all: bool,
 }
 
-/// A duration that parses, kept as text for the layers of settings.
-fn checked_duration(text: &str) -> Result<String, String> {
-    nbench_config::parse_duration(text).map(|_| text.to_owned())
+/// The words that a flag takes.
+fn words(words: [&'static str; 2]) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
 }
 
 /// The names of all verbs.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use nbench_config::{Layer, Layouts, Preset, Settings, resolve};
+use nbench_config::{Layer, Layouts, Preset, Settings, Source, resolve};
 use nbench_engine::remote::Limits;
 
 use crate::build::cargo::{BuildOptions, Words};
@@ -83,8 +83,8 @@ pub fn flag_layer(plan: &PlanArgs) -> Layer {
             PresetArg::Thorough => Preset::Thorough,
         }),
         seed: plan.seed,
-        batch_limit: plan.batch_limit.clone(),
-        setup_limit: plan.setup_limit.clone(),
+        batch_limit: plan.batch_limit,
+        setup_limit: plan.setup_limit,
         ..Layer::default()
     }
 }
@@ -98,7 +98,7 @@ pub fn layouts(flag: LayoutsArg) -> Layouts {
     }
 }
 
-/// Merges `flags` over the environment over `nbench.toml` in `root`.
+/// The settings of `flags`, the environment and `nbench.toml` in `root`.
 ///
 /// # Errors
 /// For unreadable files and values that cannot be used; the setting is named.
@@ -134,7 +134,7 @@ fn remedy(message: &str) -> String {
         Some((file, rest)) if rest.starts_with(" is not usable") => {
             format!("mend `{file}`: the README shows every setting under \"Settings\"")
         }
-        _ => format!("settings come from flags, then NBENCH_* variables, then `{FILE}`"),
+        _ => nbench_config::precedence_in_words().trim_end_matches('.').to_lowercase(),
     }
 }
 
@@ -159,7 +159,7 @@ pub fn layer(text: &str, origin: &str) -> Result<Layer, Failure> {
     Layer::from_toml(text, origin).map_err(|e| unusable(e.message))
 }
 
-/// Merges `flags` over the environment over the settings of a file.
+/// The settings of `flags`, the environment and a file.
 ///
 /// # Errors
 /// For values that cannot be used; the setting is named.
@@ -171,7 +171,12 @@ pub fn merged(flags: Layer, file: Layer) -> Result<Settings, Failure> {
     // What is no text cannot be any of these values and is refused as one.
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
     let environment = Layer::from_environment(variable).map_err(|e| unusable(e.message))?;
-    resolve([flags.from_flags(), environment, file]).map_err(|e| unusable(e.message))
+    let layers = [
+        (Source::Flag, flags.from_flags()),
+        (Source::Environment, environment),
+        (Source::File, file),
+    ];
+    resolve(layers).map_err(|e| unusable(e.message))
 }
 
 /// Variables that users set.

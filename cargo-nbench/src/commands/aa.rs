@@ -198,8 +198,8 @@ fn settings_of(args: &AaArgs, root: &Path) -> Result<Settings, Failure> {
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
     flags.layouts = args.layouts.map(settings::layouts);
+    flags.half_width = args.precision;
     let mut settings = settings::load(root, flags)?;
-    settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
     }
@@ -242,7 +242,7 @@ fn repeat<'t>(
         let plans = Plans {
             plan: nbench_engine::Plan { seed, ..settings.plan.clone() },
             rules: &settings.rules,
-            threshold_is_given: args.threshold.is_some(),
+            pinned: settings.pinned,
         };
         let mut lanes = Vec::new();
         for (target, supply) in targets {

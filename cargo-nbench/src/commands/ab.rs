@@ -9,7 +9,6 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use nbench_config::Settings;
-use nbench_engine::IntervalMethod;
 use nbench_store::RunCommand;
 
 use crate::build::built::tell_harnesses;
@@ -130,21 +129,17 @@ fn settings_of(
     let mut flags = flag_layer(&args.plan);
     flags.threshold = args.threshold;
     flags.confidence = args.confidence;
-    flags.batching.clone_from(&args.batching);
+    flags.batching = args.batching;
+    flags.interval = args.interval;
+    flags.half_width = args.precision;
     flags.layouts = args.layouts.map(settings::layouts);
     let mut settings = if policy::is_gated(args.gate, args.require_verdict) {
         policy::settings(term, compared, flags)?
     } else {
         settings::load(compared.root, flags)?
     };
-    settings.plan.half_width = args.precision;
     if !settings.seed_is_set {
         settings.plan.seed = settings::fresh_seed();
-    }
-    if args.interval.as_deref() == Some("block-bootstrap") {
-        settings.plan.interval = IntervalMethod::BlockBootstrap;
-        // Its p-values are of the other method.
-        settings.plan.control_discovery = false;
     }
     Ok(settings)
 }

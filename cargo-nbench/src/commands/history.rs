@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure};
 use crate::measure::filter::Filter;
 use crate::results::date::utc;
 use crate::results::record::{now_ms, store_failure, stored_comparison};
-use crate::results::stored_settings::{Stored, measured_by};
+use crate::results::stored_settings::comparability;
 use crate::revisions::revision::Repository;
 use crate::term::{Format, Term, Text, Tone};
 
@@ -49,7 +49,7 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     comparisons.retain_mut(|row| wanted(&mut row.benchmark));
     let mut order = Order::of(&root, args.commits);
     for run in store.runs().map_err(|e| store_failure(&e))? {
-        order.measured_by.insert(run.id.0, measured_by(&run.begun.settings));
+        order.comparability.insert(run.id.0, comparability(&run.begun.settings));
     }
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
@@ -93,7 +93,7 @@ struct Order {
     /// How many commits were looked at, if the branch may have more.
     cut: Option<usize>,
     /// Settings that each run was measured by.
-    measured_by: HashMap<i64, Stored>,
+    comparability: HashMap<i64, Option<String>>,
 }
 
 impl Order {
@@ -103,7 +103,7 @@ impl Order {
             by_tree: HashMap::new(),
             remarks: Vec::new(),
             cut: None,
-            measured_by: HashMap::new(),
+            comparability: HashMap::new(),
         };
         let walked = Repository::discover(root).and_then(|r| r.first_parent_order(commits));
         match walked {
@@ -150,8 +150,14 @@ impl Order {
         })
     }
 
-    /// Whether a point may be what a later one is compared with: a commit of this line of history as
-    /// it is. Uncommitted work leads nowhere, and what lies on another branch came before nothing.
+    /// Whether two points were measured alike.
+    fn is_comparable(&self, one: &MeasurementRow, other: &MeasurementRow) -> bool {
+        let of = |row: &MeasurementRow| self.comparability.get(&row.run.0).cloned().flatten();
+        of(one).is_some_and(|digest| of(other) == Some(digest))
+    }
+
+    /// Whether a point may serve as the predecessor of a later one. Dirty trees and commits of other branches
+    /// never do.
     fn leads_on(&self, row: &MeasurementRow) -> bool {
         row.dirty_digest.is_none() && (self.by_commit.is_empty() || self.known_place(row).is_some())
     }
@@ -229,10 +235,11 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
     for row in rows {
         let Some(result) = &row.result else { continue };
         let same_toolchain = before.is_none_or(|b| b.toolchain.key == row.toolchain.key);
+        let other_settings = before.is_some_and(|b| !order.is_comparable(b, row));
         let change = before
             .filter(|_| same_toolchain)
             // Of other settings a change would be that of the settings.
-            .filter(|b| order.measured_by.get(&b.run.0) == order.measured_by.get(&row.run.0))
+            .filter(|_| !other_settings)
             .and_then(|b| b.result.as_ref())
             // A value without an interval is a glance; a change from it would look like a finding.
             .filter(|b| b.interval.is_some() && result.interval.is_some())
@@ -252,11 +259,17 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
             toolchain_summary: row.toolchain.summary.clone(),
             launches: result.launches,
             run: row.run.0,
-            verdict_note: order.remark(row).or_else(|| {
-                [Stop::Budget.word(), Stop::Interrupted.word()]
-                    .contains(&result.stop.as_str())
-                    .then(|| format!("stopped early: {}", result.stop))
-            }),
+            verdict_note: order
+                .remark(row)
+                .or_else(|| {
+                    other_settings
+                        .then(|| "measured with other settings than the one before".to_owned())
+                })
+                .or_else(|| {
+                    [Stop::Budget.word(), Stop::Interrupted.word()]
+                        .contains(&result.stop.as_str())
+                        .then(|| format!("stopped early: {}", result.stop))
+                }),
         });
         if order.leads_on(row) {
             before = Some(row);

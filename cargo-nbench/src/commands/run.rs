@@ -92,11 +92,8 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
 fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
-    let mut settings = settings::load(root, flags)?;
-    if args.sequential_cases {
-        settings.plan.order = nbench_engine::Order::Sequential;
-    }
-    Ok(settings)
+    flags.order = args.sequential_cases.then_some(nbench_engine::Order::Sequential);
+    settings::load(root, flags)
 }
 
 /// The benchmarks of the built targets.
@@ -123,7 +120,7 @@ impl Measurable {
         filter: &Filter,
     ) -> Measurable {
         let plan = settings.plan.clone();
-        let plans = Plans { plan, rules: &settings.rules, threshold_is_given: false };
+        let plans = Plans { plan, rules: &settings.rules, pinned: settings.pinned };
         let mut found = Measurable::default();
         session.term.start_waiting("listing benchmarks");
         for executable in &built.executables {

@@ -121,7 +121,11 @@ mod tests {
     }
 
     fn idle(seen: &ListedIds, toml: &str, more: &[&str]) -> Vec<String> {
-        let settings = resolve([Layer::from_toml(toml, "nbench.toml").unwrap()]).unwrap();
+        let settings = resolve([(
+            nbench_config::Source::File,
+            Layer::from_toml(toml, "nbench.toml").unwrap(),
+        )])
+        .unwrap();
         let all = ["words", "scan"].iter().chain(more).map(|target| name(target)).collect();
         seen.idle(&settings, &all)
     }

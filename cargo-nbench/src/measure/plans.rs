@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use nbench_config::{Pinned, Rule, Source, weakest_first};
+use nbench_engine::Plan;
+
 use crate::foreign::bridge::BLOCKS;
 use crate::measure::filter::is_pattern_of;
 
@@ -10,28 +13,49 @@ use crate::measure::filter::is_pattern_of;
 #[derive(Debug, Clone)]
 pub struct Plans<'s> {
     /// The plan of the run.
-    pub plan: nbench_engine::Plan,
+    pub plan: Plan,
     /// Rules by benchmark.
-    pub rules: &'s [nbench_config::Rule],
-    /// Whether a threshold on the command line wins over rules and benchmarks.
-    pub threshold_is_given: bool,
+    pub rules: &'s [Rule],
+    /// What the command line gave.
+    pub pinned: Pinned,
+}
+
+/// What one source says of one benchmark.
+enum Step<'s> {
+    Offered(&'s [(String, String)]),
+    Rule(&'s Rule),
+    Pinned(Pinned),
 }
 
 impl Plans<'_> {
     /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
-    pub fn of(&self, offer: &nbench::wire::Offer) -> (nbench_engine::Plan, Vec<String>) {
-        let (mut plan, mut doubts) = with_offer(&self.plan, &offer.settings);
-        for rule in self.rules.iter().filter(|rule| is_pattern_of(&rule.pattern, &offer.id)) {
-            match rule.applied(&plan) {
-                Ok(changed) => plan = changed,
-                // Checked by itself; beside what the benchmark asks for it may not fit.
-                Err((_, message)) => {
-                    doubts.push(format!("`{}` is not used: {message}", rule.pattern));
+    pub fn of(&self, offer: &nbench::wire::Offer) -> (Plan, Vec<String>) {
+        let rules = self.rules.iter().filter(|rule| is_pattern_of(&rule.pattern, &offer.id));
+        let steps = weakest_first(
+            [
+                (Source::Flag, Step::Pinned(self.pinned)),
+                (Source::Benchmark, Step::Offered(&offer.settings)),
+            ]
+            .into_iter()
+            .chain(rules.map(|rule| (Source::Rule, Step::Rule(rule)))),
+        );
+        let (mut plan, mut doubts) = (self.plan.clone(), Vec::new());
+        for step in steps {
+            match step {
+                Step::Offered(settings) => {
+                    let (changed, unusable) = with_offer(&plan, settings);
+                    plan = changed;
+                    doubts.extend(unusable);
                 }
+                Step::Rule(rule) => match rule.applied(&plan) {
+                    Ok(changed) => plan = changed,
+                    // Checked by itself; beside what the benchmark asks for it may not fit.
+                    Err((_, message)) => {
+                        doubts.push(format!("`{}` is not used: {message}", rule.pattern));
+                    }
+                },
+                Step::Pinned(pinned) => plan = pinned.applied(&plan),
             }
-        }
-        if self.threshold_is_given {
-            plan.threshold = self.plan.threshold;
         }
         (plan, doubts)
     }
@@ -113,7 +137,7 @@ mod tests {
             [("*", 0.05), ("parse/*", 0.03)].map(|(pattern, threshold)| nbench_config::Rule {
                 pattern: pattern.into(),
                 threshold: Some(threshold),
-                slice: (threshold > 0.04).then(|| "3ms".to_owned()),
+                slice: (threshold > 0.04).then(|| Duration::from_millis(3)),
                 ..Default::default()
             });
         let offer = nbench::wire::Offer {
@@ -122,8 +146,9 @@ mod tests {
             ..Default::default()
         };
         let plan = nbench_engine::Plan::default();
-        let whole = |rules, threshold_is_given| {
-            Plans { plan: plan.clone(), rules, threshold_is_given }.of(&offer).0
+        let whole = |rules, is_given: bool| {
+            let pinned = Pinned { threshold: is_given.then_some(0.005), ..Pinned::default() };
+            Plans { plan: plan.clone(), rules, pinned }.of(&offer).0
         };
         let of = |rules, given| whole(rules, given).threshold;
         // What the last one that matches does not say is left to those before it.

@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     fn plans() -> Plans<'static> {
-        Plans { plan: Plan::default(), rules: &[], threshold_is_given: false }
+        Plans { plan: Plan::default(), rules: &[], pinned: Default::default() }
     }
 
     fn listed(sides: &[&[(&str, &[&str])]]) -> Listed {

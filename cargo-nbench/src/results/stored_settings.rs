@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use nbench_config::Settings;
 use nbench_engine::{Looks, Plan};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
-/// What only the comparison of revisions obeys, or says no more than others do: it makes no single
-/// measurement another one.
+/// Settings that only the comparison of revisions obeys, or that say no more than others do: they make no
+/// single measurement another one.
 const NOT_MEASURING: [&str; 10] = [
     "seed",
     "threshold",
@@ -21,10 +22,6 @@ const NOT_MEASURING: [&str; 10] = [
     "layouts",
     "preset",
 ];
-
-/// What decides what a value means; the others say when a run stops and what it calls.
-const MEANING: [&str; 8] =
-    ["sample_time", "sampling_time", "slice", "warmup", "spent_cap", "batching", "order", "blocks"];
 
 /// Settings of a run by their names, each as a text.
 pub type Stored = BTreeMap<String, String>;
@@ -195,25 +192,40 @@ fn word(name: &str) -> String {
     word
 }
 
-/// What differs between two measurements by their settings, each by its name with both values.
+/// Settings of a row that make a single measurement what it is.
+fn matter(row: &str) -> Stored {
+    let mut stored = read(row);
+    stored.retain(|name, _| !NOT_MEASURING.contains(&name.as_str()));
+    stored
+}
+
+/// Digest of the settings that measurements of one run have in common with those of another where the two can
+/// be compared: 16 hexadecimal digits. `None` for a row that cannot be understood, which is comparable with none.
+pub fn comparability(row: &str) -> Option<String> {
+    let matter = matter(row);
+    let digest = Sha256::digest(format!("{matter:?}"));
+    (!matter.is_empty()).then(|| digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Differences between the settings of two rows that are not comparable, each by its name with both values;
+/// none where they are.
 pub fn differences(one: &str, other: &str) -> Vec<String> {
-    let (one, other) = (read(one), read(other));
+    if let (Some(one), Some(other)) = (comparability(one), comparability(other))
+        && one == other
+    {
+        return Vec::new();
+    }
+    let (one, other) = (matter(one), matter(other));
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    if names.is_empty() {
+        return vec!["unknown on both sides".to_owned()];
+    }
     let value = |of: &Stored, name: &str| of.get(name).map_or("unknown", String::as_str).to_owned();
     names
         .into_iter()
-        .filter(|name| {
-            !NOT_MEASURING.contains(&name.as_str()) && one.get(*name) != other.get(*name)
-        })
+        .filter(|name| one.get(*name) != other.get(*name))
         .map(|name| format!("{name}: {} against {}", value(&one, name), value(&other, name)))
         .collect()
-}
-
-/// What decides what the values of a run mean.
-pub fn measured_by(row: &str) -> Stored {
-    let mut stored = read(row);
-    stored.retain(|name, _| MEANING.contains(&name.as_str()));
-    stored
 }
 
 #[cfg(test)]
@@ -310,13 +322,39 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_apart_by_what_they_were_measured_by_alone() {
-        let of = |change: fn(&mut Plan)| measured_by(&written(&settings(change)));
+    fn runs_are_comparable_whose_measurements_are_made_alike() {
+        let of = |change: fn(&mut Plan)| comparability(&written(&settings(change)));
         let plain = of(|_| ());
-        assert_eq!(plain.len(), MEANING.len());
-        assert_eq!(plain, of(|plan| plan.seed = 2));
-        assert_eq!(plain, of(|plan| plan.looks = Looks::quick()));
-        assert_ne!(plain, of(|plan| plan.sample_time = Duration::from_millis(5)));
-        assert_eq!(plain, measured_by(&row_before(&settings(|_| ()))));
+        assert_eq!(plain.as_ref().map(String::len), Some(16));
+        for same in [
+            of(|plan| plan.seed = 2),
+            of(|plan| plan.looks = Looks::quick()),
+            of(|plan| plan.threshold = 0.05),
+            comparability(&row_before(&settings(|_| ()))),
+        ] {
+            assert_eq!(plain, same);
+        }
+        // Every other setting counts, one by one.
+        let changes: [fn(&mut Plan); 10] = [
+            |plan| plan.sample_time = Duration::from_millis(5),
+            |plan| plan.sampling_time = Duration::from_millis(5),
+            |plan| plan.slice = Duration::from_millis(5),
+            |plan| plan.warmup = Duration::from_millis(5),
+            |plan| plan.spent_cap = Duration::from_millis(5),
+            |plan| plan.batching = nbench_engine::Batching::EqualTime,
+            |plan| plan.order = nbench_engine::Order::Sequential,
+            |plan| plan.precision = 0.01,
+            |plan| plan.max_launches = 30,
+            |plan| plan.confidence = 0.9,
+        ];
+        for change in changes {
+            let row = written(&settings(change));
+            assert_ne!(comparability(&row), plain, "{row}");
+            assert_eq!(differences(&written(&settings(|_| ())), &row).len(), 1, "{row}");
+        }
+        for unknown in ["", "[]", "7"] {
+            assert_eq!(comparability(unknown), None);
+            assert_eq!(differences(unknown, unknown), ["unknown on both sides"]);
+        }
     }
 }

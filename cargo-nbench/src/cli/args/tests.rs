@@ -2,7 +2,7 @@
 //! and help show as commands is understood.
 
 use clap::{Command as Clap, CommandFactory, Parser};
-use nbench_config::{Layer, Preset, Settings, resolve};
+use nbench_config::{Layer, Preset, Settings, Source, resolve};
 use nbench_engine::remote::Limits;
 
 use super::*;
@@ -14,7 +14,7 @@ fn parses(words: &[&str]) -> Result<Cli, clap::Error> {
 }
 
 fn of_preset(preset: Preset) -> Settings {
-    resolve([Layer { preset: Some(preset), ..Layer::default() }]).unwrap()
+    resolve([(Source::Flag, Layer { preset: Some(preset), ..Layer::default() })]).unwrap()
 }
 
 #[test]
@@ -142,11 +142,20 @@ fn the_presets_are_told_as_they_are() {
 }
 
 #[test]
+fn help_and_readme_have_the_order_of_sources() {
+    let order = nbench_config::precedence_in_words();
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plain(README).contains(order.trim_end_matches('.')), "{order}");
+    assert!(plain(&Cli::command().render_help().to_string()).contains(&order));
+}
+
+#[test]
 fn readme_and_settings_agree() {
     let sample = README.split("```toml\npreset").nth(1).and_then(|rest| rest.split("```").next());
     let sample = format!("preset{}", sample.expect("the settings are in the README"));
     let told = Layer::from_toml(&sample, "README.md").unwrap();
-    let told = resolve([Layer { benchmark: None, aliases: None, store: None, ..told }]).unwrap();
+    let told = Layer { benchmark: None, aliases: None, store: None, ..told };
+    let told = resolve([(Source::File, told)]).unwrap();
     let real = of_preset(Preset::Default);
     assert_eq!(format!("{:?}", told.plan), format!("{:?}", real.plan));
     assert_eq!(told.layouts, real.layouts);

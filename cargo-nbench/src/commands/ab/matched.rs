@@ -68,7 +68,7 @@ impl Matching<'_> {
         let plans = Plans {
             plan: Plan::clone(&self.settings.plan),
             rules: &self.settings.rules,
-            threshold_is_given: self.args.threshold.is_some(),
+            pinned: self.settings.pinned,
         };
         let labels: Vec<String> =
             self.built.sides.iter().map(|side| side.revision.label.clone()).collect();
