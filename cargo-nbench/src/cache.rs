@@ -1,10 +1,8 @@
 //! The user's cache directory: where it is, whether it is ours to write to, and how large it may
 //! become. It must not know what lies in it, and writes nothing before it knows that it may.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::{env, fs, io};
 
 use sha2::{Digest as _, Sha256};
 
@@ -219,10 +217,11 @@ pub fn failure(verb: &str, path: &Path, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, is_ours, open, resolved};
-    use crate::failure::Exit;
     use std::fs;
     use std::path::Path;
+
+    use super::{bytes, is_ours, open, resolved};
+    use crate::failure::Exit;
 
     #[test]
     fn sizes_have_units() {

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use nbench_config::Settings;
 use nbench_store::Store;
+use nbench_templates::lines::Line;
 
 use crate::build::cargo::{NOT_FROM_HERE, Words};
 use crate::cli::args::{GatePolicy, StoredFilterArgs};
@@ -27,7 +28,6 @@ use crate::results::gate;
 use crate::results::record::store_failure;
 use crate::results::session::RunOutcome;
 use crate::term::{Term, Text, Tone};
-use nbench_templates::lines::Line;
 
 /// Message while another process builds in the same target directory.
 const ANOTHER_BUILDS: &str = "another nbench builds this workspace: waiting for it";
@@ -193,9 +193,10 @@ pub fn invocation() -> String {
 
 #[cfg(test)]
 mod tests {
+    use nbench_templates::lines::{Comparison, Summary, Verdict};
+
     use super::*;
     use crate::term::kept::Kept;
-    use nbench_templates::lines::{Comparison, Summary, Verdict};
 
     #[test]
     fn targets_of_other_packages_are_taken_by_the_flag_that_is_named() {

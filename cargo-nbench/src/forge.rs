@@ -10,11 +10,11 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::time::Duration;
 
+use client::{Client, RETRIES, Trouble};
 use serde_json::{Value, json};
 use ureq::http::Method;
 
 use crate::failure::{Exit, Failure};
-use client::{Client, RETRIES, Trouble};
 
 const DEFAULT_BASE: &str = "https://api.github.com";
 /// 100 pages of 100: more comments than GitHub allows on one pull request.

@@ -25,13 +25,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-
-use crate::cli::args::{Cli, Command, without_cargo_word};
-use crate::failure::Failure;
-use crate::term::Term;
 use nbench_templates::lines::{ErrorLine, Line};
 
+use crate::cli::args::{Cli, Command, without_cargo_word};
 pub use crate::failure::Exit;
+use crate::failure::Failure;
+use crate::term::Term;
 
 /// Answer of this program where cargo starts it in place of another: of rustc, to cap the lints of old
 /// code; of a bench executable, to learn how it would be started; of a criterion suite's worker. `None`

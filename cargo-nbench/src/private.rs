@@ -28,10 +28,11 @@ pub(crate) fn directory_in(base: &Path, prefix: &str) -> io::Result<TempDir> {
 
 #[cfg(test)]
 mod tests {
-    use super::{directory, directory_in};
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
+
+    use super::{directory, directory_in};
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o7777

@@ -11,10 +11,10 @@ use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use progress::{Progress, time};
 
 pub use crate::term::text::{Text, Tone};
 use crate::term::text::{passed, plain_json, shown};
-use progress::{Progress, time};
 
 /// Format of the results on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

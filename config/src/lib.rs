@@ -12,14 +12,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nbench_engine::{IntervalMethod, Looks, Plan};
-use serde::Deserialize;
-
 pub use aliases::{Alias, Aliases};
 pub use duration::parse_duration;
 pub use layer::Layer;
+use nbench_engine::{IntervalMethod, Looks, Plan};
 pub use precedence::{PRECEDENCE, Source, precedence_in_words, weakest_first};
 pub use rule::Rule;
+use serde::Deserialize;
 pub use value::{parse_batching, parse_interval, parse_order, parse_share, parse_size};
 
 /// The presets that ship with nbench.

@@ -7,9 +7,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use nbench_engine::Round;
-use nbench_engine::Silent;
-use nbench_engine::{Compare, Plan, StopReason};
+use nbench_engine::{Compare, Plan, Round, Silent, StopReason};
 
 fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();

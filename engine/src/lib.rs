@@ -50,13 +50,12 @@ pub use nbench::{
 };
 pub use observe::Silent;
 pub use own::OwnChange;
-pub use paired::{ChangeInterval, Compare, Judgement, Verdict, compare, judge};
-pub use paired::{PairedLaunch, lead_averaged};
-pub use plan::Unusable;
-pub use plan::{Batching, IntervalMethod, Looks, Order, Plan};
+pub use paired::{
+    ChangeInterval, Compare, Judgement, PairedLaunch, Verdict, compare, judge, lead_averaged,
+};
+pub use plan::{Batching, IntervalMethod, Looks, Order, Plan, Unusable};
 pub use schedule::Schedule;
 pub use scripted::Scripted;
-pub use single::SingleLaunch;
-pub use single::{Estimate, Measure, measure};
+pub use single::{Estimate, Measure, SingleLaunch, measure};
 pub use stop::{Decision, StopReason};
 pub use summary::{adjusted_by_discovery_rate, contender_p, geometric_mean, launch_estimates};

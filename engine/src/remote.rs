@@ -396,8 +396,9 @@ impl Subject for Remote<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::io::Read;
+
+    use super::*;
 
     /// Plays a worker that follows `script`: lines to send after each line received.
     fn worker(

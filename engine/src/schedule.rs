@@ -1,7 +1,9 @@
 //! The order of the subjects inside each round. Pure and seeded: equal seeds give equal orders, and
 //! every prefix of whole blocks is balanced, so that a run cut short is not tilted.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 
 /// Endless orders for rounds of `subjects` subjects.
 ///
@@ -92,8 +94,9 @@ fn williams(n: usize) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn pairs_lead_equally_often_after_every_second_round() {

@@ -83,9 +83,11 @@ pub fn geometric_mean(estimates: &[Vec<Option<f64>>], alpha: f64) -> Option<Geom
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
-    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
 
     #[test]
     fn the_first_look_of_the_standard_plan_multiplies_by_five() {

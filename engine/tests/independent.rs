@@ -3,7 +3,8 @@
 
 use nbench_engine::Verdict;
 use nbench_engine::independent::{Method, Settings, compare_stored};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 const TRIALS: usize = 300;
 

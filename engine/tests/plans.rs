@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use nbench_engine::Scripted;
-use nbench_engine::Silent;
-use nbench_engine::{Batching, Looks};
-use nbench_engine::{Measure, Plan, StopReason, compare, measure};
+use nbench_engine::{
+    Batching, Looks, Measure, Plan, Scripted, Silent, StopReason, compare, measure,
+};
 use proptest::prelude::*;
 
 /// Shares as people write them, and as they should not.

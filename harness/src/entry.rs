@@ -4,10 +4,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::batch;
-use crate::connect;
 use crate::standalone::{self, Standalone};
 use crate::suite::{Names, Suite};
+use crate::{batch, connect};
 
 /// One suite function of a bench target, as [`main!`](crate::main) lists it.
 #[derive(Clone, Copy)]

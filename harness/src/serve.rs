@@ -3,10 +3,9 @@
 
 use std::io::{Read, Write};
 
-use crate::batch;
 use crate::session::Session;
 use crate::suite::{Names, Suite};
-use crate::Entry;
+use crate::{batch, Entry};
 
 /// Walks the suite functions in order over one connection and returns when the driver has ended the
 /// session or is gone. `end` is called at that very moment, which may be in the middle of a suite

@@ -41,9 +41,10 @@ pub const SOURCES: &[(&str, &str)] = sources![
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
     use std::path::Path;
+
+    use super::*;
 
     fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {

@@ -2,8 +2,7 @@
 //! It must not know exit codes or how an error is printed.
 
 use std::error::Error;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use rusqlite::ErrorCode;
 

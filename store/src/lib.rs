@@ -2,11 +2,9 @@
 //! This file owns opening and closing; `schema` owns the tables, `write` and `read` the statements.
 //! It must not know how results are measured or shown: it takes and gives plain rows.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use rusqlite::{Connection, OpenFlags};
 

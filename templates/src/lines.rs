@@ -5,11 +5,11 @@
 mod note;
 mod words;
 
+pub use note::Note;
 use serde::{Deserialize, Serialize};
+pub use words::{LayoutState, Stop, Verdict};
 
 use crate::number::{change, count};
-pub use note::Note;
-pub use words::{LayoutState, Stop, Verdict};
 
 /// One line. The field `type` tells which; readers ignore types and fields they do not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 pub use process::{Output, Running};
 pub use snapshot::Snapshot;
+use tempfile::TempDir;
 
 const HARNESS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../harness");
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use nbench_templates::lines::{FailureLine, Line, Skipped, TargetLine};
+
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
     OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
@@ -11,7 +13,6 @@ use crate::build::own_runner::{self, Place};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::term::Term;
-use nbench_templates::lines::{FailureLine, Line, Skipped, TargetLine};
 
 /// Outcome of building the selected bench targets of one tree.
 #[derive(Debug, Default)]

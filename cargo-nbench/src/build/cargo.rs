@@ -15,29 +15,29 @@ mod stand_in;
 mod unknown;
 mod words;
 
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 pub(crate) use build::names_harness;
 pub use build::{
     BuildNote, BuiltTarget, Executable, FailedTarget, OWN_RUNNER, STAND_IN, build, build_each,
     failure,
 };
+use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
-
 pub(crate) use environment::maybe_answer;
 pub(crate) use in_place::load;
+use mirror::Mirror;
+use sha2::{Digest as _, Sha256};
 pub(crate) use sources::{Sources, normal};
+use stand_in::{Injection, Wanted};
 pub use unknown::refuse_unknown;
 pub use words::{Words, quoted};
 
 use crate::failure::{Exit, Failure};
-use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
-use mirror::Mirror;
-use sha2::{Digest as _, Sha256};
-use stand_in::{Injection, Wanted};
-use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
 /// otherwise make the user's own next build compile again what both share.

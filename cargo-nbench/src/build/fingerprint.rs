@@ -6,13 +6,13 @@ mod host;
 mod rows;
 mod toolchain;
 
+use std::fmt;
+
 use host::Host;
 pub use rows::{describe_toolchain, host_row};
+use sha2::{Digest as _, Sha256};
 pub use toolchain::flags_digest;
 use toolchain::toolchain;
-
-use sha2::{Digest as _, Sha256};
-use std::fmt;
 
 /// One fact of a fingerprint, or why it is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,9 @@ fn hex(bytes: &[u8], count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Component, hex, key};
     use sha2::{Digest as _, Sha256};
+
+    use super::{Component, hex, key};
 
     #[test]
     fn keys_depend_on_every_part_and_where_it_ends() {

@@ -11,10 +11,12 @@
 pub(crate) mod inputs;
 pub(crate) mod lexer;
 
-use crate::failure::{Exit, Failure};
-use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionFlags, SectionKind};
 use std::fs;
 use std::path::Path;
+
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionFlags, SectionKind};
+
+use crate::failure::{Exit, Failure};
 
 /// Whether two executables load the same bytes at the same addresses. The
 /// build identifier aside, which is a digest of debug information too.
@@ -234,10 +236,11 @@ pub(crate) fn is_inert(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_inert, only_inert_paths, replace, same_code, same_code_in};
     use std::fs;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+
+    use super::{is_inert, only_inert_paths, replace, same_code, same_code_in};
 
     #[test]
     fn paths_that_cannot_be_inputs() {

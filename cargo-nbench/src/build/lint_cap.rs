@@ -2,13 +2,14 @@
 //! cargo and rustc and turns denied lints into warnings. RUSTFLAGS are not
 //! used for it, because they would replace the flags of the configuration.
 
-use crate::build::cargo::configuration_file;
-use crate::build::one_path;
-use crate::build::relink::capture::{self, Capture};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+
+use crate::build::cargo::configuration_file;
+use crate::build::one_path;
+use crate::build::relink::capture::{self, Capture};
 
 const SWITCH: &str = "NBENCH_CAP_LINTS";
 const CHAINED: &str = "NBENCH_CHAINED_WRAPPER";
@@ -170,9 +171,10 @@ fn exit_code(status: Option<std::process::ExitStatus>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{configured, replacement};
     use std::ffi::OsString;
     use std::fs;
+
+    use super::{configured, replacement};
 
     fn words(text: &str) -> Vec<OsString> {
         text.split(' ').map(OsString::from).collect()

@@ -100,9 +100,10 @@ fn identity(arguments: &[OsString], directories: &[PathBuf], package: &str) -> S
 
 #[cfg(test)]
 mod tests {
-    use super::rewritten;
     use std::ffi::OsString;
     use std::path::PathBuf;
+
+    use super::rewritten;
 
     fn of(slot: &str, arguments: &str) -> Vec<String> {
         let arguments: Vec<OsString> =

@@ -4,17 +4,19 @@
 
 mod dependency;
 
-use crate::build::cargo::{
-    BenchTarget, BuildContext, BuildOptions, Executable, Workspace, directory,
-};
-use crate::failure::{Exit, Failure};
-use cargo_metadata::{DependencyKind, Package};
-use dependency::Places;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Package};
+use dependency::Places;
 use toml::{Table, Value};
+
+use crate::build::cargo::{
+    BenchTarget, BuildContext, BuildOptions, Executable, Workspace, directory,
+};
+use crate::failure::{Exit, Failure};
 
 /// What an overlay is made of.
 #[derive(Clone, Copy)]

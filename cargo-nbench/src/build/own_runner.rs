@@ -2,6 +2,8 @@
 //! criterion: those that do not compile with what stands in for it, or all on request. It must not know
 //! how such a suite is driven.
 
+use nbench_templates::lines::{Line, Skipped};
+
 use crate::build::built::{Built, is_any_built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, Workspace,
@@ -10,7 +12,6 @@ use crate::build::cargo::{
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::term::Term;
-use nbench_templates::lines::{Line, Skipped};
 
 /// How a build of one side is started.
 #[derive(Clone, Copy)]

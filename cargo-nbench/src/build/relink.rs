@@ -6,17 +6,17 @@ pub(crate) mod capture;
 mod command;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use command::{Call, Linker, linker, parse};
 
 use crate::build::identical::same_code;
 use crate::build::relink::capture::{COMMAND, PLACE, REFUSED, beside};
 use crate::interrupt;
-use command::{Call, Linker, linker, parse};
 
 /// Longest time of one link, and the shortest limit that follows from the time of the first.
 const LIMITS: (Duration, Duration) = (Duration::from_secs(300), Duration::from_secs(20));

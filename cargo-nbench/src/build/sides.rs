@@ -12,16 +12,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::build::cargo::{BuildOptions, Executable};
-use crate::build::identical::{loaded_text, only_inert_paths, same_code_in};
-use crate::failure::Failure;
-use crate::revisions::checkout::Slot;
-use crate::revisions::revision::{Repository, Revision};
 pub use building::build_sides;
 use confounded::Half;
 use nbench_templates::lines::Line;
 use toolchains::Request as Asked;
 use untracked::Trees;
+
+use crate::build::cargo::{BuildOptions, Executable};
+use crate::build::identical::{loaded_text, only_inert_paths, same_code_in};
+use crate::failure::Failure;
+use crate::revisions::checkout::Slot;
+use crate::revisions::revision::{Repository, Revision};
 
 /// One built revision.
 pub struct Side {

@@ -7,6 +7,7 @@ use std::path::Path;
 use nbench_config::{Layouts, Settings};
 use nbench_engine::stats::{self, proportion_interval};
 use nbench_engine::{Compare, Verdict};
+use nbench_templates::lines::{FailureLine, Line};
 use nbench_templates::number::percent;
 
 use crate::build::built::tell_harnesses;
@@ -25,7 +26,6 @@ use crate::measure::suite::{Listed, list_target};
 use crate::results::report;
 use crate::revisions::revision::Repository;
 use crate::term::{Term, Text, Tone};
-use nbench_templates::lines::{FailureLine, Line};
 
 /// Counts over repeated comparisons of one benchmark with itself.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -338,10 +338,9 @@ fn show_one(
 
 #[cfg(test)]
 mod tests {
+    use nbench_engine::{Plan, Round, Silent};
+
     use super::*;
-    use nbench_engine::Plan;
-    use nbench_engine::Round;
-    use nbench_engine::Silent;
 
     #[test]
     fn calls_of_equal_code_are_counted_as_alarms() {

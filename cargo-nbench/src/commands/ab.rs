@@ -7,9 +7,12 @@ mod matched;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use advice::OverlayOffer;
 use clap::ValueEnum as _;
+use matched::{Matched, Matching};
 use nbench_config::Settings;
 use nbench_store::RunCommand;
+use nbench_templates::lines::Line;
 
 use crate::build::built::tell_harnesses;
 use crate::build::fingerprint::host_row;
@@ -29,10 +32,6 @@ use crate::results::policy::{self, Compared};
 use crate::results::session::{RunOutcome, Session};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
-use nbench_templates::lines::Line;
-
-use advice::OverlayOffer;
-use matched::{Matched, Matching};
 
 /// The working tree as the command line names it.
 const TREE: &str = "@tree";

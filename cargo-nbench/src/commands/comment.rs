@@ -5,6 +5,9 @@ use std::path::Path;
 
 use nbench_store::{RunCommand, RunRow, Store};
 use nbench_templates::CommentView;
+use nbench_templates::lines::{
+    Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, Summary, Unmatched, parse,
+};
 
 use crate::build::cargo::Words;
 use crate::cli::args::CommentArgs;
@@ -12,9 +15,6 @@ use crate::cli::settings::{self, store_path};
 use crate::failure::{Exit, Failure};
 use crate::results::record::{store_failure, stored_comparison};
 use crate::term::Term;
-use nbench_templates::lines::{
-    Comparison, Context, FailureLine, GeometricMeanLine, Line, Rev, Summary, Unmatched, parse,
-};
 
 /// Largest input of `--from`; a result of thousands of benchmarks stays far below it.
 const MAX_INPUT: u64 = 64 << 20;
@@ -343,8 +343,9 @@ fn together(lines: &[Line]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use nbench_templates::lines::ErrorLine;
+
+    use super::*;
 
     #[test]
     fn the_geometric_mean_is_the_one_that_the_run_told() {

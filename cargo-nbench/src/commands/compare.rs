@@ -11,6 +11,7 @@ use nbench_engine::Verdict;
 use nbench_engine::independent::{DESIGN, Independent, Method, Settings, compare_stored};
 use nbench_engine::stats::Shift;
 use nbench_store::{MeasurementRow, RunCommand, RunId, RunRow, Store};
+use nbench_templates::lines::{Line, Stop, Unmatched};
 use nbench_templates::number::{change as change_text, duration};
 
 use crate::build::cargo::Words;
@@ -26,7 +27,6 @@ use crate::results::record::store_failure;
 use crate::results::stored_settings;
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::{Term, Text, Tone};
-use nbench_templates::lines::{Line, Stop, Unmatched};
 
 /// The sentence that stands by every result, for people and in JSON.
 const NOT_PAIRED: &str = "not paired: includes whatever the machine did in between";

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use nbench::wire::Offer;
 use nbench_config::Layer;
+use nbench_templates::lines::Line;
 
 use crate::build::built::{build_selected, tell_harnesses};
 use crate::build::cargo::{Executable, load, refuse_unknown};
@@ -16,7 +17,6 @@ use crate::measure::placement::Placement;
 use crate::measure::suite::{Target, list_target, program};
 use crate::results::report;
 use crate::term::{Format, Term};
-use nbench_templates::lines::Line;
 
 /// Lists benchmarks; runs the set-up code of every suite.
 ///

@@ -7,17 +7,15 @@ mod driver;
 mod message;
 mod process;
 
-use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
-
-use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
+use std::{env, io};
 
 use driver::DriverSocket;
 use message::{Message, OfferedId};
+use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
 use process::{BridgeError, CriterionRun, RunnerRelease, Suite};
 
 /// The `pairing` of benchmarks that are sampled in runs of their own length, as it stands on the wire.

@@ -11,13 +11,18 @@ mod multiplicity;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use budget::{FEWEST, fit_budget, shrink};
+use crew::{Astray, Crew, Stray, not_offered};
+pub use lane::{Lane, LaneLayouts, Way};
+use multiplicity::settle;
 use nbench::wire::Offer;
-use nbench_engine::Silent;
 use nbench_engine::remote::Remote;
 use nbench_engine::{
-    Compare, Decision, Iters, Measure, Sample, StopReason, Subject, SubjectError, SubjectErrorKind,
+    Compare, Decision, Iters, Measure, Sample, Silent, StopReason, Subject, SubjectError,
+    SubjectErrorKind,
 };
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -25,10 +30,6 @@ use crate::measure::launch::{LaunchConditions, PAGE, Starter};
 use crate::measure::layout::LayoutControl;
 use crate::measure::orphans;
 use crate::measure::placement::Addresses;
-use budget::{FEWEST, fit_budget, shrink};
-use crew::{Astray, Crew, Stray, not_offered};
-pub use lane::{Lane, LaneLayouts, Way};
-use multiplicity::settle;
 
 /// One offered benchmark.
 #[derive(Debug)]

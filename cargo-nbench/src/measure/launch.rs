@@ -12,18 +12,16 @@ use std::time::{Duration, Instant};
 
 use nbench_engine::SubjectError;
 use nbench_engine::remote::{Limits, Peer};
+use stderr::Stderr;
+pub use stderr::panic_in;
 use tempfile::TempDir;
 
 use crate::foreign::bridge;
-use crate::interrupt;
 use crate::measure::identity::Naming;
 use crate::measure::orphans;
 use crate::measure::placement::{Addresses, Placement};
-use crate::private;
 use crate::process::{describe, started_by};
-use crate::secrets;
-use stderr::Stderr;
-pub use stderr::panic_in;
+use crate::{interrupt, private, secrets};
 
 /// A bench executable and what it expects around it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,9 +8,9 @@ use nbench_config::Layouts as When;
 use nbench_engine::stats::{VarianceShare, variance_share};
 use nbench_engine::{Compare, Decision, StopReason, Verdict};
 use nbench_templates::lines::{Comparison, LayoutShare, LayoutState, Note};
+pub use supply::{Drawn, Draws, LayoutSource, Supply, target_seed};
 
 use crate::measure::words;
-pub use supply::{Drawn, Draws, LayoutSource, Supply, target_seed};
 
 /// Size (fraction) below which a call may be due to layout alone: the same source linked in another order
 /// differed by up to 4.6 %.

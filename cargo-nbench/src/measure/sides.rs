@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use nbench_templates::lines::{Line, Unmatched};
+
 use crate::build::cargo::Executable;
 use crate::build::one_path;
 use crate::build::relink::Layouts;
@@ -15,7 +17,6 @@ use crate::measure::launch::Program;
 use crate::measure::layout::{Draws, LayoutSource, Supply};
 use crate::measure::suite::{Target, program};
 use crate::revisions::checkout::Slot;
-use nbench_templates::lines::{Line, Unmatched};
 
 /// Word for the directory of generated packages in ids.
 const GENERATED: &str = "<generated>";

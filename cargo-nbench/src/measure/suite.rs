@@ -6,9 +6,12 @@ mod listing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+pub use listing::Unsteady;
+use listing::listings;
 use nbench::wire::Offer;
 use nbench_config::Aliases;
 use nbench_engine::{Batching, Compare, Measure, Plan};
+use nbench_templates::lines::{FailureLine, Line, Skipped, Unmatched};
 
 use crate::build::cargo::Executable;
 use crate::measure::drive::{Lane, LaneLayouts, Pick, Task, Trial, Unit};
@@ -17,9 +20,6 @@ use crate::measure::launch::{Program, Starter};
 use crate::measure::orphans;
 use crate::measure::plans::Plans;
 use crate::measure::schedule::{Listing, plan_walks};
-pub use listing::Unsteady;
-use listing::listings;
-use nbench_templates::lines::{FailureLine, Line, Skipped, Unmatched};
 
 /// An executable as the launcher wants it.
 pub fn program(executable: &Executable) -> Program {

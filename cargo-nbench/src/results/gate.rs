@@ -1,9 +1,10 @@
 //! Whether results let a pipeline pass. It reads finished results and decides nothing about them.
 
+use nbench_templates::lines::{Comparison, LayoutState, Summary, Verdict};
+
 use crate::cli::args::GatePolicy;
 use crate::failure::Exit;
 use crate::measure::layout::LAYOUT_BIAS;
-use nbench_templates::lines::{Comparison, LayoutState, Summary, Verdict};
 
 /// Judgement of a gate on a run.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! What is to be said beside a comparison: what its launches show, why there is no verdict, and what of its
 //! plan weakens it. It decides nothing about results.
 
-use nbench_engine::Diagnostics;
 use nbench_engine::{
-    Compare, Decision, IntervalMethod, Judgement, Looks, Order, StopReason, Verdict,
+    Compare, Decision, Diagnostics, IntervalMethod, Judgement, Looks, Order, StopReason, Verdict,
 };
 use nbench_templates::lines::Note;
 
@@ -91,8 +90,9 @@ fn advice(judgement: &Judgement, trial: &Compare) -> Note {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use nbench_engine::Plan;
+
+    use super::*;
 
     #[test]
     fn what_the_budget_ended_is_not_told_to_plan_more() {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nbench_config::Settings;
 use nbench_store::{Host, NewRun, RunCommand, Toolchain};
+use nbench_templates::lines::{Context, Line};
 
 use crate::results::record::{now_ms, rev, revision_row};
 use crate::results::recorder::Recorder;
@@ -12,7 +13,6 @@ use crate::results::session::Session;
 use crate::results::stored_settings;
 use crate::revisions::revision::Revision;
 use crate::term::Term;
-use nbench_templates::lines::{Context, Line};
 
 /// All that is known when a session begins.
 pub struct Opening<'o> {

@@ -3,15 +3,14 @@
 
 use std::path::Path;
 
-use nbench_engine::Compare;
 use nbench_engine::stats::{hodges_lehmann, signed_rank_interval};
-use nbench_engine::{PairedLaunch, lead_averaged};
+use nbench_engine::{Compare, PairedLaunch, lead_averaged};
+use nbench_templates::lines::{Comparison, Context, Line, Summary};
 use nbench_templates::{AxisView, ComparedView, ComparisonView, LaunchView};
 
 use crate::failure::{Exit, Failure};
 use crate::results::date::utc;
 use crate::results::record::now_ms;
-use nbench_templates::lines::{Comparison, Context, Line, Summary};
 
 /// The axis beside wall time.
 const CPU: &str = "process CPU time";
@@ -203,13 +202,12 @@ fn cpu_change(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use nbench_engine::Plan;
-    use nbench_engine::Round;
-    use nbench_engine::Silent;
+    use nbench_engine::{Plan, Round, Silent};
     use nbench_templates::lines::{
         FailureLine, GeometricMeanLine, NotMeasurable, Rev, Skipped, Unmatched, Verdict,
     };
+
+    use super::*;
 
     /// One pair; the reference takes 100 ns of either time.
     fn round(reference_first: bool, wall: f64, cpu: Option<f64>) -> Round {

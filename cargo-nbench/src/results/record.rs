@@ -4,11 +4,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nbench::Throughput;
-use nbench_engine::OwnChange;
-use nbench_engine::PairedLaunch;
-use nbench_engine::{Compare, Judgement, Measure};
+use nbench_engine::{Compare, Judgement, Measure, OwnChange, PairedLaunch};
 use nbench_store::{
     ComparisonLaunch, ComparisonResult, ComparisonRow, MeasurementResult, Side, StoreError,
+};
+use nbench_templates::lines::{
+    Comparison, Measurement, Note, OwnChangeLine, OwnLine, Rev, Stop, ThroughputLine, Verdict,
 };
 
 use crate::failure::{Exit, Failure};
@@ -16,9 +17,6 @@ use crate::measure::words;
 use crate::results::notes;
 pub use crate::results::recorder::{Key, Recorder};
 use crate::revisions::revision::Revision;
-use nbench_templates::lines::{
-    Comparison, Measurement, Note, OwnChangeLine, OwnLine, Rev, Stop, ThroughputLine, Verdict,
-};
 
 /// A failure of the store in our words.
 pub fn store_failure(error: &StoreError) -> Failure {
@@ -311,10 +309,9 @@ pub fn stored_comparison(row: &ComparisonRow) -> Option<Comparison> {
 
 #[cfg(test)]
 mod tests {
+    use nbench_engine::{Plan, Round, Silent};
+
     use super::*;
-    use nbench_engine::Plan;
-    use nbench_engine::Round;
-    use nbench_engine::Silent;
 
     /// Launches whose medians say that the contender is faster and whose pairs say that it is slower.
     fn torn() -> Compare {

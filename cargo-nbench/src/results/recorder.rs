@@ -11,10 +11,10 @@ use nbench_store::{
     MeasurementLaunch, MeasurementResult, NewComparison, NewMeasurement, NewRun, RunId, RunState,
     Store, StoreError,
 };
+use nbench_templates::lines::{Comparison, FailureLine, Line};
 
 use crate::failure::{Exit, Failure};
 use crate::results::record::{comparison_result, now_ms, store_failure};
-use nbench_templates::lines::{Comparison, FailureLine, Line};
 
 /// Who a stored value belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,15 +4,14 @@
 mod brief;
 
 pub use brief::Brief;
-
-use nbench_templates::number::{change, count, duration, percent};
-
-use crate::term::text::beginning;
-use crate::term::{Term, Text, Tone};
 use nbench_templates::lines::{
     Comparison, FailureLine, Line, Measurement, NotMeasurable, Note, OwnChangeLine, Skipped, Stop,
     Summary, Unmatched, Verdict,
 };
+use nbench_templates::number::{change, count, duration, percent};
+
+use crate::term::text::beginning;
+use crate::term::{Term, Text, Tone};
 
 /// Prints one line in the format that was asked for.
 pub fn print(term: &mut Term, line: &Line) {

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use nbench_engine::Silent;
-use nbench_engine::SingleLaunch;
-use nbench_engine::{Compare, Measure};
-use nbench_engine::{geometric_mean, launch_estimates};
+use nbench_engine::{Compare, Measure, Silent, SingleLaunch, geometric_mean, launch_estimates};
 use nbench_store::{MeasurementLaunch, NewComparison, NewMeasurement, Side};
+use nbench_templates::lines::{
+    Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Note, Rev, Stop, Summary,
+    Verdict,
+};
 
 use crate::failure::Failure;
 use crate::measure::drive::{At, Sink, Task, Trial};
@@ -21,10 +22,6 @@ use crate::results::record::{
 use crate::results::report::{self, Brief};
 use crate::revisions::revision::Revision;
 use crate::term::Term;
-use nbench_templates::lines::{
-    Comparison, FailureLine, GeometricMeanLine, Line, Measurement, Note, Rev, Stop, Summary,
-    Verdict,
-};
 
 /// Outcome of a run.
 #[derive(Debug)]

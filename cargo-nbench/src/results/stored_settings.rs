@@ -230,8 +230,9 @@ pub fn differences(one: &str, other: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use super::*;
 
     fn settings(change: impl FnOnce(&mut Plan)) -> Settings {
         let mut settings = nbench_config::resolve([]).unwrap();

@@ -11,19 +11,20 @@ mod share;
 mod submodule;
 mod tree;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 pub use disk::clean;
+use lock::Lock;
+use private::Source;
 pub use seed::{seed_lock_files, seed_target};
+use serde::{Deserialize, Serialize};
 pub use share::paths as shared_paths;
 
 use crate::cache;
 use crate::failure::{Exit, Failure};
 use crate::revisions::revision::{Repository, Revision};
-use lock::Lock;
-use private::Source;
-use serde::{Deserialize, Serialize};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// More runs at once than this wait for nobody: they are told to.
 const SLOTS: usize = 16;

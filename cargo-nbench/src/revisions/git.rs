@@ -2,12 +2,13 @@
 //! hooks, no prompts, no inherited repository variables. It knows no
 //! revisions and no checkouts.
 
-use crate::failure::{Exit, Failure};
-use crate::secrets;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// The variables that bind git to one repository. A hook or an alias that
 /// started us has set some of them, and they would redirect every command.

@@ -11,15 +11,16 @@ mod library;
 pub(crate) mod objects;
 mod snapshot;
 
-pub use discover::Undiscovered;
-
-use crate::failure::{Exit, Failure};
-use crate::revisions::git::Git;
-use library::Library;
-use objects::Objects;
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+pub use discover::Undiscovered;
+use library::Library;
+use objects::Objects;
+
+use crate::failure::{Exit, Failure};
+use crate::revisions::git::Git;
 
 /// One state of the sources, resolved to a commit.
 #[derive(Clone, Debug, Eq, PartialEq)]

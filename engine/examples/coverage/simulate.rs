@@ -1,11 +1,9 @@
 //! Simulated rounds with a known true change, played through the same comparison that measures. It
 //! owns the kinds of noise; it sees neither files nor how results are shown.
 
-use nbench_engine::Round;
-use nbench_engine::Schedule;
-use nbench_engine::Silent;
-use nbench_engine::{Compare, Decision, Judgement, Looks, Plan, Verdict};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use nbench_engine::{Compare, Decision, Judgement, Looks, Plan, Round, Schedule, Silent, Verdict};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 /// Standard deviation of a launch's log-ratio: what a fresh process fixes for its life.
 pub const LAUNCH_SPREAD: f64 = 0.003;

@@ -1,10 +1,12 @@
 //! Tests of the verdict rule: by hand, by recorded launch estimates with known truth, and by
 //! simulation with a fixed seed.
 
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
 use super::*;
 use crate::observe::Silent;
 use crate::scripted::Scripted;
-use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 fn round(reference: f64, contender: f64, reference_first: bool) -> Round {
     Round {

@@ -1,7 +1,8 @@
 //! The circular-block bootstrap of a mean, for the pairs of one launch in time order. It describes
 //! a launch; verdicts over several launches use the signed ranks instead.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 use super::ordered::percentile;
 

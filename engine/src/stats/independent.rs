@@ -221,8 +221,9 @@ fn exact_two_sided(u: usize, m: usize, n: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn exact_p_values_of_two_eights() {

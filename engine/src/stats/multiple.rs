@@ -117,8 +117,9 @@ pub fn mean_log_ratio(benchmarks: &[Vec<Option<f64>>], alpha: f64) -> Option<Mea
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn close(got: &[f64], want: &[f64]) {
         assert_eq!(got.len(), want.len());

@@ -93,8 +93,9 @@ fn binomial_at_most(successes: i64, n: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn percentile_interpolates_at_f_times_n_minus_one() {

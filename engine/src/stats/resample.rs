@@ -1,7 +1,8 @@
 //! Resampling of two unpaired series: intervals of a ratio of medians or means, and the pooled test
 //! of Welch's t. What the series are, and what follows from an interval, is decided elsewhere.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 use super::blocks::{block_length, resampled_mean};
 use super::ordered::{median, percentile};
@@ -193,8 +194,9 @@ fn interval(estimate: f64, drawn: &[f64], confidence: f64, shift: Shift) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn welch_by_hand() {

@@ -1,8 +1,9 @@
 //! Spread and shape of one series: deviation, outlier labels, correlation of neighbours.
 //! Outliers are counted here and removed nowhere.
 
-use super::ordered::{median, percentile};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use super::ordered::{median, percentile};
 
 /// Factor that makes the median absolute deviation of normal data equal its standard deviation.
 pub const MAD_SCALE: f64 = 1.4826;

@@ -115,8 +115,9 @@ pub fn signed_rank_p(values: &[f64], centre: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn ranks_and_levels_of_the_default_looks() {

@@ -6,12 +6,12 @@ mod table;
 
 use std::io::{self, Write};
 
+use args::{Args, Mode};
+
 use crate::batch;
 use crate::bencher::Bencher;
 use crate::suite::Walk;
 use crate::wire::Offer;
-
-use args::{Args, Mode};
 
 /// What libtest exits with when a test fails, which cargo and other tools expect.
 const FAILED: u8 = 101;

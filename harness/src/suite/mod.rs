@@ -5,11 +5,11 @@ mod compare;
 mod group;
 mod id;
 
+use std::collections::HashMap;
+
 pub use compare::Compare;
 pub use group::Group;
 pub use id::Id;
-
-use std::collections::HashMap;
 
 use crate::bencher::Bencher;
 use crate::wire::Offer;

@@ -3,7 +3,13 @@
 
 mod process;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{Artifact, Message, TargetKind};
 pub(crate) use process::names_harness;
+use process::{Ended, follow};
 
 use super::command::BuildContext;
 use super::environment::{self, Asked, Start};
@@ -12,11 +18,6 @@ use super::reach::{self, HARNESS};
 use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
-use cargo_metadata::{Artifact, Message, TargetKind};
-use process::{Ended, follow};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 /// Ends the name of a harness that nbench stands in for.
 pub const STAND_IN: &str = " (stand-in)";

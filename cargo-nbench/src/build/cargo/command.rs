@@ -2,16 +2,17 @@
 //! us, with the toolchain and the configuration that both sides share. It does
 //! not know what is built.
 
-use super::Words;
-use super::mirror::Mirror;
-use crate::build::lint_cap;
-use crate::failure::{Exit, Failure};
-use crate::secrets;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+
+use super::Words;
+use super::mirror::Mirror;
+use crate::build::lint_cap;
+use crate::failure::{Exit, Failure};
+use crate::secrets;
 
 /// Where and how cargo is started for one side.
 #[derive(Clone, Debug)]
@@ -233,8 +234,9 @@ pub(crate) fn configuration_file(directory: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildContext, configuration_of_checkout, is_cargos_own, outer_configuration};
     use std::fs;
+
+    use super::{BuildContext, configuration_of_checkout, is_cargos_own, outer_configuration};
 
     #[test]
     fn only_what_cargo_sets_for_crates_is_removed() {

@@ -1,9 +1,11 @@
 //! Which features of a package the user's flags turn on. It knows nothing of
 //! what other packages turn on in it.
 
-use super::BuildOptions;
-use cargo_metadata::Package;
 use std::collections::HashSet;
+
+use cargo_metadata::Package;
+
+use super::BuildOptions;
 
 /// The features of `package` that are on, with everything they imply.
 pub(super) fn enabled(package: &Package, options: &BuildOptions) -> HashSet<String> {

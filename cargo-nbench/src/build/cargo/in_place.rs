@@ -1,13 +1,15 @@
 //! How the user's own tree is read and built without a change to its lock file: with the file as it is
 //! where cargo need not write it, and otherwise in a mirror. It must not know what is built.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cargo_metadata::Metadata;
+
 use super::command::{self, BuildContext};
 use super::mirror::{Mirror, Original};
 use super::{BuildOptions, Workspace, injected, load_as_it_is, load_in};
 use crate::failure::Failure;
-use cargo_metadata::Metadata;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A workspace that is built where the user keeps it.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Recognises executables that carry the harness by a text inside them, so
 //! that unknown code is never run to find out.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 const MARKER: &[u8] = b"nbench-harness-marker ";
 

@@ -9,9 +9,6 @@
 
 mod git_dir;
 
-use crate::failure::{Exit, Failure};
-use crate::interrupt;
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -19,6 +16,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
 
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";

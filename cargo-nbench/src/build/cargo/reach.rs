@@ -1,11 +1,13 @@
 //! Which benchmark harnesses the members of a workspace can reach, and which of their targets run
 //! the built-in one. It reads manifests and metadata; it does not know what an executable links.
 
-use super::stand_in;
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
+
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use toml::{Table, Value};
+
+use super::stand_in;
 
 /// The harness that needs no stand-in.
 pub(super) const HARNESS: &str = "nbench";

@@ -1,12 +1,14 @@
 //! Which files an executable was compiled from: those of the bench target itself and those of all local
 //! crates in it, as the compiler's dependency files say. It reads no source and judges nothing.
 
-use super::Workspace;
-use super::reach::HARNESS;
-use cargo_metadata::{Artifact, DependencyKind, Node, PackageId, TargetKind};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use cargo_metadata::{Artifact, DependencyKind, Node, PackageId, TargetKind};
+
+use super::Workspace;
+use super::reach::HARNESS;
 
 /// Files behind an executable, absolute and without repetition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -215,9 +217,10 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{beside, dependency_files, parse};
     use std::fs;
     use std::path::{Path, PathBuf};
+
+    use super::{beside, dependency_files, parse};
 
     #[test]
     fn prerequisites_of_a_makefile() {

@@ -1,17 +1,19 @@
 //! Makes cargo take stand-ins for the harnesses of a workspace, by its configuration alone: neither
 //! a manifest nor the sources change. It does not know what stand-ins are made of.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::Metadata;
+use sha2::{Digest as _, Sha256};
+use toml::{Table, Value};
+
 use super::BuildOptions;
 use super::command::{self, BuildContext};
 use crate::cache;
 use crate::failure::Failure;
 use crate::foreign::dropin;
-use cargo_metadata::Metadata;
-use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use toml::{Table, Value};
 
 /// A harness that a workspace uses, as its lock file or its graph names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,13 +1,14 @@
 //! Selection over written metadata and builds of tiny crates that depend on
 //! nothing but each other. It never reaches a registry.
 
+use std::fs;
+use std::path::Path;
+
 use super::{
     BuildContext, BuildNote, BuildOptions, BuiltTarget, Selected, build, build_each, failure,
     load_in, matches, select,
 };
 use crate::failure::Exit;
-use std::fs;
-use std::path::Path;
 
 fn write(root: &Path, name: &str, text: &str) {
     let path = root.join(name);

@@ -1,15 +1,16 @@
 //! Names among the user's flags that nothing has: told once, with what was probably meant, before anything
 //! is built. It must not know what is done with those that exist.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use cargo_metadata::TargetKind;
+
 use super::command::configuration_file;
 use super::{BuildContext, BuildOptions, Workspace, matches, packages, specifies};
 use crate::failure::{Exit, Failure};
 use crate::suggest::nearest;
-use cargo_metadata::TargetKind;
-use std::collections::BTreeSet;
-use std::env;
-use std::fs;
-use std::path::PathBuf;
 
 /// Profiles that every workspace has.
 const PROFILES: [&str; 4] = ["bench", "dev", "release", "test"];

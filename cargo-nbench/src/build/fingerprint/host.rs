@@ -1,11 +1,13 @@
 //! The machine: processor, memory, system and how its clock may vary. The key
 //! must not change when the machine stays the same, nor tell who owns it.
 
-use super::{Component, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+
+use super::{Component, key};
 
 /// The facts that make one host another. Clock speed, memory, kernel and names
 /// are left out: they change while the machine stays comparable to itself.
@@ -203,10 +205,11 @@ fn smt(root: &Path) -> Component {
 
 #[cfg(test)]
 mod tests {
-    use super::{Component, Host, files};
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::Path;
+
+    use super::{Component, Host, files};
 
     fn read(root: &Path) -> BTreeMap<String, String> {
         files(root).into_iter().map(|(name, fact)| (name, fact.to_string())).collect()

@@ -1,13 +1,14 @@
 //! The compiler and the settings that an executable was made with. It must not
 //! know the sources: two revisions built alike have one key.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use sha2::{Digest as _, Sha256};
+
 use super::{Component, hex, key};
 use crate::build::cargo::{BuildContext, BuildOptions, Executable, Workspace, configuration_file};
-use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// How executables were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,9 +207,10 @@ fn lock_file(root: &Path) -> Component {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::{configuration, flags_digest, lock_file, profile_setting};
     use crate::build::cargo::{BuildContext, BuildOptions};
-    use std::fs;
 
     fn setting(manifest: &str, profile: &str, name: &str) -> String {
         let table: toml::Table = manifest.parse().unwrap();

@@ -20,10 +20,11 @@
 //! Texts that only the compiler reads (`include_str!`, `#[doc]`, `#[path]`) are no evidence: what they
 //! bring is in the executable, and would differ there. Neither are comments and `#[cfg(test)]` modules.
 
-use super::lexer::{Token, tokens};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use super::lexer::{Token, tokens};
 
 /// Longest file that is searched for names of other files.
 const LONGEST_LIST: usize = 1 << 20;

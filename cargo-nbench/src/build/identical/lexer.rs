@@ -167,8 +167,9 @@ fn quoted(chars: &[char], at: usize) -> (Token, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Token, tokens};
     use proptest::prelude::*;
+
+    use super::{Token, tokens};
 
     fn texts(source: &str) -> Vec<String> {
         let text = |token| match token {

@@ -1,8 +1,9 @@
 //! Writes one dependency of the contender into the generated manifest, with
 //! paths that hold from anywhere. It does not know which are needed.
 
-use cargo_metadata::Dependency;
 use std::path::{Component, Path, PathBuf};
+
+use cargo_metadata::Dependency;
 use toml::{Table, Value};
 
 /// The two checkouts that a path may lead into.
@@ -136,9 +137,11 @@ fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, insert_git, normal};
     use std::path::Path;
+
     use toml::Table;
+
+    use super::{decode, insert_git, normal};
 
     #[test]
     fn git_sources_are_taken_apart() {

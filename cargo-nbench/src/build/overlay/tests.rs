@@ -1,14 +1,15 @@
 //! Overlays over two written revisions of a workspace, built with the real
 //! cargo and without a registry.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use super::{Overlay, Sources, generate, resolver};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
 };
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn write(root: &Path, name: &str, text: &str) {
     let path = root.join(name);

@@ -164,9 +164,10 @@ fn temporary_folders(command: &str, directory: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Capture, temporary_folders};
     use std::ffi::OsString;
     use std::path::{Path, PathBuf};
+
+    use super::{Capture, temporary_folders};
 
     fn of(line: &str) -> Option<(PathBuf, String)> {
         let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();

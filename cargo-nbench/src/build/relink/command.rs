@@ -1,9 +1,10 @@
 //! Reads the link command that rustc prints and tells which linker it calls. It runs nothing.
 
-use crate::secrets;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::secrets;
 
 /// A call of a linker, or of a compiler that calls one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,14 @@
 //! Golden link commands of several systems and linkers, and real links with the compiler at hand.
 
-use super::align::{self, ALIGNMENT};
-use super::command::{Linker, linker, parse};
-use super::{Layouts, run};
-use crate::build::relink::capture::{COMMAND, PLACE, beside};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+use super::align::{self, ALIGNMENT};
+use super::command::{Linker, linker, parse};
+use super::{Layouts, run};
+use crate::build::relink::capture::{COMMAND, PLACE, beside};
 
 fn chosen(text: &str) -> Result<Linker, String> {
     linker(&parse(text.as_bytes())?)

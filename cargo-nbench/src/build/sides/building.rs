@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use nbench_templates::lines::{Line, NotMeasurable};
+
 use super::overlaid::{Request, build_overlaid};
 use super::toolchains::{self, Request as Asked, Toolchains};
 use super::untracked::Trees;
@@ -23,7 +25,6 @@ use crate::failure::{Exit, Failure};
 use crate::revisions::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
-use nbench_templates::lines::{Line, NotMeasurable};
 
 /// Checks out and builds every revision; equal trees share a checkout.
 ///

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use nbench_templates::lines::{Line, NotMeasurable, Skipped};
+
 use crate::build::built::{Built, is_any_built, tell};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
@@ -12,7 +14,6 @@ use crate::build::overlay::{Sources, generate};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::term::Term;
-use nbench_templates::lines::{Line, NotMeasurable, Skipped};
 
 /// One side of an overlay.
 pub struct Request<'r> {

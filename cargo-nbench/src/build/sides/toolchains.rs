@@ -227,8 +227,9 @@ pub fn together(sides: &[(String, nbench_store::Toolchain)]) -> Option<nbench_st
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     fn channel(name: &str) -> Request {
         Request::Channel(name.to_owned())

@@ -263,10 +263,11 @@ fn above(tree: &Path, path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Trees, candidates};
-    use crate::revisions::revision::tests::Fixture;
     use std::fs;
     use std::path::{Path, PathBuf};
+
+    use super::{Trees, candidates};
+    use crate::revisions::revision::tests::Fixture;
 
     #[test]
     fn messages_name_files_in_many_ways() {

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use nbench::wire::Offer;
+use nbench_templates::lines::Line;
 
 use crate::build::cargo::BuildOptions;
 use crate::measure::filter::Filter;
 use crate::measure::schedule::Listing;
 use crate::measure::suite::Listed;
 use crate::revisions::revision::Revision;
-use nbench_templates::lines::Line;
 
 /// Whether the flag can be taken along with the others, and whose benchmarks it takes.
 #[derive(Clone, Copy)]
@@ -132,10 +132,11 @@ impl Newcomers {
 
 #[cfg(test)]
 mod tests {
+    use nbench_templates::lines::Unmatched;
+
     use super::*;
     use crate::measure::launch::Program;
     use crate::measure::suite::{Target, Unsteady};
-    use nbench_templates::lines::Unmatched;
 
     fn listed(sides: &[&[&str]]) -> Listed {
         let program = Program { path: "x".into(), cwd: ".".into(), ..Program::default() };

@@ -2,13 +2,12 @@
 //! It knows how such a process is started, spoken to and ended, and not what is asked of it.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use super::message::{
     EXECUTABLE, LONGEST, Message, Question, RUNNER, RUNNER_VERSION, SPOKEN, decode,

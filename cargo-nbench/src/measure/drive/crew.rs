@@ -10,10 +10,9 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use super::Lane;
-use crate::measure::identity;
 use crate::measure::launch::{LaunchConditions, Starter, Worker, interrupted};
-use crate::measure::orphans;
 use crate::measure::schedule::{Arrival, Passed, autopsy, move_to};
+use crate::measure::{identity, orphans};
 
 /// How many processes of one side are looked through for a benchmark that was listed.
 const FRESH: usize = 3;

@@ -1,8 +1,7 @@
 //! Between launches: which tasks have come to their end. A call must survive beside all comparisons of
 //! the run before it is told. It starts nothing and measures nothing.
 
-use nbench_engine::{Compare, Decision, Verdict};
-use nbench_engine::{adjusted_by_discovery_rate, contender_p};
+use nbench_engine::{Compare, Decision, Verdict, adjusted_by_discovery_rate, contender_p};
 
 use super::{At, Lane, Sink, Trial};
 

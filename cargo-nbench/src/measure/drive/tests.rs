@@ -1,8 +1,7 @@
 //! Tests of what happens between launches: when the end of a task is told, and when a call is taken
 //! back beside many others.
 
-use nbench_engine::Round;
-use nbench_engine::{Plan, Verdict};
+use nbench_engine::{Plan, Round, Verdict};
 
 use super::*;
 

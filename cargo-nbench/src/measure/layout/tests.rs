@@ -1,15 +1,15 @@
 //! What is said of layouts, by table; when they are drawn; and that nothing of them is left.
 
+use std::collections::BTreeSet;
+
+use nbench_config::Layouts as When;
+use nbench_engine::{Compare, Decision, Plan, Round, Silent, Verdict};
+use nbench_templates::lines::Comparison;
+
 use super::supply::order;
 use super::{Drawn, LayoutControl, SecondTrial, Supply, target_seed};
 use crate::measure::launch::Program;
 use crate::measure::words;
-use nbench_config::Layouts as When;
-use nbench_engine::Round;
-use nbench_engine::Silent;
-use nbench_engine::{Compare, Decision, Plan, Verdict};
-use nbench_templates::lines::Comparison;
-use std::collections::BTreeSet;
 
 /// A trial of ten launches in which contenders take `changes` more than the reference.
 fn trial(changes: &[f64]) -> Compare {

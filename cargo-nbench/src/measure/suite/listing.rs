@@ -208,8 +208,9 @@ fn pause(time: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use nbench::wire::Offer;
+
+    use super::*;
 
     fn offering(ids: &[&str]) -> Listing {
         let offers = ids.iter().map(|id| Offer { id: (*id).to_owned(), ..Offer::default() });

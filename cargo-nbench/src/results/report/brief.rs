@@ -2,13 +2,13 @@
 //! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
 //! with `--verbose`. It counts nothing that a summary counts.
 
+use nbench_templates::lines::{
+    Comparison, Context, FailureLine, Line, Measurement, Note, Stop, Verdict,
+};
 use nbench_templates::number::{change, count, duration};
 
 use super::{INDENT, heading, rate, tone_of};
 use crate::term::{Term, Text, Tone};
-use nbench_templates::lines::{
-    Comparison, Context, FailureLine, Line, Measurement, Note, Stop, Verdict,
-};
 
 /// Most names at the end: with totals, gate and errors they fit a screen of thirty lines.
 const NAMES: usize = 20;

@@ -1,15 +1,15 @@
 //! How much checkouts take on disk, and how they are deleted. It deletes neither what a running
 //! process holds nor anything that it does not know for ours.
 
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::Meta;
 use super::lock::{self, Lock};
 use crate::cache::{self, is_directory};
 use crate::failure::Failure;
-use crate::revisions::revision::Repository;
-use crate::revisions::revision::objects;
-use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::revisions::revision::{Repository, objects};
 
 /// Deletes checkouts, those of one repository or all of them, and returns the
 /// bytes that were freed. Those that a running process holds are skipped.

@@ -54,9 +54,10 @@ fn is_state_of(directory: &str, package: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{forget_build_scripts, is_ours, is_state_of, package_name};
     use std::fs;
     use std::path::Path;
+
+    use super::{forget_build_scripts, is_ours, is_state_of, package_name};
 
     #[test]
     fn only_build_scripts_of_these_packages_run_again() {

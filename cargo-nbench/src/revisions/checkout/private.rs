@@ -2,9 +2,8 @@
 //! user's repository, carries its names and settings, and is all that a build script ever writes to.
 //! It must not write anything outside of that directory.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::cache;
 use crate::failure::Failure;

@@ -1,15 +1,16 @@
 //! Gives a new slot what another one has already built or resolved. It must
 //! never let cargo take the other side's artifacts for fresh.
 
-use super::{Slot, disk, tree};
-use crate::cache;
-use crate::failure::Failure;
-use crate::revisions::git::Git;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
+
+use super::{Slot, disk, tree};
+use crate::cache;
+use crate::failure::Failure;
+use crate::revisions::git::Git;
 
 /// Copies `from`'s target directory to `to`, when `to` has none and both are
 /// built with the same flags, and returns whether it did. Then every tracked

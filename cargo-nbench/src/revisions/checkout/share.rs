@@ -4,11 +4,10 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::tree::remove;
 use crate::cache;
 use crate::failure::{Exit, Failure};
 use crate::revisions::git::Git;
-
-use super::tree::remove;
 
 /// Takes away the links of `old` that are not among `kept`. Anything but a link stays.
 pub(super) fn unlink(tree: &Path, old: &[PathBuf], kept: &[PathBuf]) -> Result<(), Failure> {
@@ -122,8 +121,9 @@ fn symlink(_from: &Path, _to: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::paths;
     use std::path::{Path, PathBuf};
+
+    use super::paths;
 
     #[test]
     fn shared_paths_start_at_the_workspace_and_stay_in_the_repository() {

@@ -2,12 +2,13 @@
 //! network and without `git submodule`, which would write to the user's
 //! configuration. It must not know slots.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use super::private::{self, Source};
 use super::tree;
 use crate::failure::{Exit, Failure};
 use crate::revisions::git::{Git, path_from_bytes};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Checks out every submodule of `tree`, and theirs. `source` is the repository whose git directory
 /// holds those that `git submodule` keeps, `user` the user's working tree. One that the user has not

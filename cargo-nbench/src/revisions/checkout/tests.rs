@@ -1,14 +1,14 @@
 //! Checkouts of real repositories in cache directories of their own. It must
 //! not read the user's cache.
 
-use super::{Slot, Slots, Wanted, disk, seed_lock_files, seed_target};
-use crate::failure::Exit;
-use crate::failure::Failure;
-use crate::revisions::revision::Revision;
-use crate::revisions::revision::tests::{Fixture, git};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use super::{Slot, Slots, Wanted, disk, seed_lock_files, seed_target};
+use crate::failure::{Exit, Failure};
+use crate::revisions::revision::Revision;
+use crate::revisions::revision::tests::{Fixture, git};
 
 const LIMIT: u64 = 1 << 40;
 

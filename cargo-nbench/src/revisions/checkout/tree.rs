@@ -1,14 +1,14 @@
 //! Brings a checkout to a commit, rewriting only files that differ: cargo decides by time stamps what
 //! to build again. It must not write to the user's repository.
 
-use super::generated;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::private::{self, Source};
-use super::submodule;
+use super::{generated, submodule};
 use crate::cache;
 use crate::failure::Failure;
 use crate::revisions::git::Git;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What a checkout is made of.
 #[derive(Clone, Copy, Debug)]

@@ -94,9 +94,10 @@ fn marker(from: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{Undiscovered, explain};
     use crate::failure::Failure;
-    use std::path::Path;
 
     #[test]
     fn only_an_absent_repository_is_outside_of_git() {

@@ -1,8 +1,9 @@
 //! Reads one file as a revision has it, without a checkout. It does not know what is in it.
 
+use std::path::{Component, Path, PathBuf};
+
 use super::{Repository, Revision};
 use crate::failure::{Exit, Failure};
-use std::path::{Component, Path, PathBuf};
 
 /// Most links that lead from one to the next.
 const MOST_LINKS: usize = 8;
@@ -71,9 +72,10 @@ fn beside(path: &Path, link: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::beside;
     use crate::revisions::revision::tests::Fixture;
-    use std::path::Path;
 
     #[test]
     fn links_stay_within_the_repository() {

@@ -103,10 +103,11 @@ fn prune(path: &Path, now: SystemTime) {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Objects, delete, prune};
     use std::fs;
     use std::path::Path;
     use std::time::{Duration, SystemTime};
+
+    use super::{KEPT, Objects, delete, prune};
 
     #[test]
     fn held_objects_stay_and_old_ones_go() {

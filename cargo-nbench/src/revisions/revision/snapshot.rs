@@ -2,14 +2,15 @@
 //! included, through a copied index. It must leave index, stash, references and
 //! files of the user as they were, to the byte.
 
-use super::{Repository, Revision, alternate};
-use crate::failure::{Exit, Failure};
-use crate::private;
-use crate::revisions::git::{Git, path_from_bytes};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use super::{Repository, Revision, alternate};
+use crate::failure::{Exit, Failure};
+use crate::private;
+use crate::revisions::git::{Git, path_from_bytes};
 
 impl Repository {
     /// The working tree as one revision. When it equals `HEAD`'s tree this is

@@ -1,12 +1,13 @@
 //! Revisions against real repositories in temporary directories. It must not
 //! touch the repository that the tests run in.
 
-use super::Repository;
-use crate::failure::{Exit, Failure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use super::Repository;
+use crate::failure::{Exit, Failure};
 
 /// A repository of its own, removed with its owner.
 pub(crate) struct Fixture {

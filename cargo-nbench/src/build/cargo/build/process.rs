@@ -1,17 +1,19 @@
 //! Follows one cargo process: both of its outputs at once, and an interruption
 //! that ends it with everything it started. It does not read the messages.
 
-use super::BuildNote;
-use crate::build::cargo::command::not_started;
-use crate::build::cargo::stand_in::Remarks;
-use crate::failure::{Exit, Failure};
-use anstream::adapter::strip_str;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use anstream::adapter::strip_str;
+
+use super::BuildNote;
+use crate::build::cargo::command::not_started;
+use crate::build::cargo::stand_in::Remarks;
+use crate::failure::{Exit, Failure};
 
 /// Enough for the last error of the compiler with its context.
 const KEPT_LINES: usize = 40;
@@ -231,10 +233,11 @@ fn stop(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Log, follow, names_harness};
-    use crate::build::cargo::BuildNote;
     use std::process::Command;
     use std::time::{Duration, Instant};
+
+    use super::{Ended, Log, follow, names_harness};
+    use crate::build::cargo::BuildNote;
 
     #[test]
     fn the_first_error_survives_many_lines() {

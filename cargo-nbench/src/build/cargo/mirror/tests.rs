@@ -1,9 +1,10 @@
 //! Mirrors of throw-away workspaces, without cargo.
 
-use super::{Mirror, Original};
-use crate::revisions::revision::tests::{Fixture, git};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use super::{Mirror, Original};
+use crate::revisions::revision::tests::{Fixture, git};
 
 /// A repository with a workspace in `bench`, which depends on the package above it.
 fn repository(home: &Path) -> PathBuf {

@@ -1,8 +1,9 @@
 //! Tables of what sources say and which files they may read.
 
-use super::{Evidence, Included, Reading, fits, format, parts, tokens};
 use std::fs;
 use std::path::Path;
+
+use super::{Evidence, Included, Reading, fits, format, parts, tokens};
 
 fn reading(source: &str, path: &str) -> Option<Reading> {
     let mut evidence = Evidence::default();

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::golden;
-use super::*;
+use super::{golden, *};
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()

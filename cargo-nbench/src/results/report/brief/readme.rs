@@ -1,7 +1,8 @@
 //! The samples of output in the README are what is printed today.
 
-use super::tests::printed;
 use nbench_templates::lines::{Comparison, GeometricMeanLine, Line, Rev, Stop, Summary, Verdict};
+
+use super::tests::printed;
 
 const README: &str = include_str!("../../../../../README.md");
 

@@ -1,9 +1,10 @@
 //! What a reader of the last thirty lines learns, from few benchmarks to hundreds.
 
+use nbench_templates::lines::{Rev, Summary};
+
 use super::*;
 use crate::term::kept::Kept;
 use crate::term::{Colour, Format};
-use nbench_templates::lines::{Rev, Summary};
 
 fn compared(id: &str, verdict: Verdict, change: f64) -> Line {
     let rev = |rev: &str| Rev { rev: rev.into(), ..Rev::default() };
