@@ -1,5 +1,6 @@
-//! Stand-ins as a user gets them: written out, built by the real compiler together with a suite, and walked
-//! over the wire. It knows what a stand-in is for and no more of its inside than the wire shows.
+//! Stand-ins as a user gets them: written out, built by the real compiler together with a suite,
+//! and walked over the wire. It knows what a stand-in is for and no more of its inside than the
+//! wire shows.
 
 #[path = "dropin/criterion.rs"]
 mod criterion;

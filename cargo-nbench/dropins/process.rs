@@ -1,5 +1,5 @@
-//! The one walk of this process, shared by all suites in it: it begins with the first benchmark and ends
-//! with the process. It must not know which harness the suites were written for.
+//! The one walk of this process, shared by all suites in it: it begins with the first benchmark and
+//! ends with the process. It must not know which harness the suites were written for.
 
 use std::cell::Cell;
 use std::io::Stdout;
@@ -88,7 +88,8 @@ pub(crate) fn visit(mut offer: Offer, run: &mut dyn FnMut(&mut Bencher)) {
     }
 }
 
-/// Calls a function that registers benchmarks; when it panics outside of them its rest is not reached.
+/// Calls a function that registers benchmarks; when it panics outside of them its rest is not
+/// reached.
 pub(crate) fn guard(name: &str, body: impl FnOnce()) {
     let guarded = Held::new(&GUARDED, GUARDED.with(Cell::get) + 1);
     let result = batch::catch(body);
@@ -159,7 +160,8 @@ fn quit() {
     std::process::exit(0);
 }
 
-/// Notes panics of the main thread that nothing here will catch: after one the suite is not complete.
+/// Notes panics of the main thread that nothing here will catch: after one the suite is not
+/// complete.
 fn notice_uncaught_panics() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

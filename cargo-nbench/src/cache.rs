@@ -47,11 +47,12 @@ pub fn path() -> Result<PathBuf, Failure> {
     })
 }
 
-/// The cache directory `path`, made and marked as ours, canonical. It must lie outside of `outside`.
+/// The cache directory `path`, made and marked as ours, canonical. It must lie outside of
+/// `outside`.
 ///
 /// # Errors
-/// A usage failure when it lies in one of those, is no directory, or holds files of somebody else; a
-/// host failure when it cannot be written to. Nothing was written then.
+/// A usage failure when it lies in one of those, is no directory, or holds files of somebody else;
+/// a host failure when it cannot be written to. Nothing was written then.
 pub fn open(path: &Path, outside: &[&Path]) -> Result<PathBuf, Failure> {
     let place = resolved(path);
     if let Some(root) = outside.iter().find(|root| place.starts_with(root)) {
@@ -74,8 +75,8 @@ pub fn open(path: &Path, outside: &[&Path]) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| failure("resolve", path, &error))
 }
 
-/// The cache directory for what cargo is to take as a package: one that the user chose must not lie in
-/// the workspace around the current directory.
+/// The cache directory for what cargo is to take as a package: one that the user chose must not lie
+/// in the workspace around the current directory.
 ///
 /// # Errors
 /// As for [`open`].

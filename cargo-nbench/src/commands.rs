@@ -148,7 +148,8 @@ pub fn warn_of_idle(
     }
 }
 
-/// The exit code of a finished run, with what the gate has to say. What made it fail is the last line.
+/// The exit code of a finished run, with what the gate has to say. What made it fail is the last
+/// line.
 pub fn exit_of(
     outcome: &RunOutcome,
     policy: GatePolicy,

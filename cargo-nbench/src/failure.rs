@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The exit codes of `cargo nbench`, one meaning each: see [`EXITS`].
+/// The exit codes of `cargo nbench`, one meaning each: `EXITS` has them in words.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub enum Exit {
@@ -58,7 +58,8 @@ pub const EXITS: [(Exit, &str); 11] = [
     (Exit::Interrupted, "interrupted"),
 ];
 
-/// Codes that may apply to one run at once, the gravest first. The others end a command before it has results.
+/// Codes that may apply to one run at once, the gravest first. The others end a command before it
+/// has results.
 pub const PRECEDENCE: [Exit; 6] = [
     Exit::Interrupted,
     Exit::Store,

@@ -12,8 +12,9 @@ static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// The exit code of a process that a second signal ends.
 const ENDED: i32 = 130;
 
-/// Turns SIGINT, SIGTERM and SIGHUP into the flag; a second signal ends the process at once. A signal that is
-/// ignored stays so: `nohup`, and shells for what they run in the background, mean it.
+/// Turns SIGINT, SIGTERM and SIGHUP into the flag; a second signal ends the process at once. A
+/// signal that is ignored stays so: `nohup`, and shells for what they run in the background, mean
+/// it.
 pub fn install() {
     REQUESTED.get_or_init(|| {
         let requested = Arc::new(AtomicBool::new(false));
@@ -22,8 +23,9 @@ pub fn install() {
             if ignored & mask(signal) != 0 {
                 continue;
             }
-            // Without a handler a signal still ends the process; only the clean-up is left to the next
-            // run, which does it anyway. The order matters: the first signal finds the flag unset.
+            // Without a handler a signal still ends the process; only the clean-up is left to the
+            // next run, which does it anyway. The order matters: the first signal finds
+            // the flag unset.
             let _ = flag::register_conditional_shutdown(signal, ENDED, Arc::clone(&requested));
             let _ = flag::register(signal, Arc::clone(&requested));
         }

@@ -32,9 +32,9 @@ pub use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::term::Term;
 
-/// Answer of this program where cargo starts it in place of another: of rustc, to cap the lints of old
-/// code; of a bench executable, to learn how it would be started; of a criterion suite's worker. `None`
-/// when it was started as itself.
+/// Answer of this program where cargo starts it in place of another: of rustc, to cap the lints of
+/// old code; of a bench executable, to learn how it would be started; of a criterion suite's
+/// worker. `None` when it was started as itself.
 pub fn in_place_of_another() -> Option<ExitCode> {
     let words = std::env::args_os;
     build::lint_cap::maybe_run_as_wrapper(words())

@@ -1,5 +1,5 @@
-//! From executables to samples: which benchmarks there are, the workers that run them, and the schedule
-//! of launches. It must not know what becomes of results.
+//! From executables to samples: which benchmarks there are, the workers that run them, and the
+//! schedule of launches. It must not know what becomes of results.
 
 pub(crate) mod busy;
 pub(crate) mod drive;

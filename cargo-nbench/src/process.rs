@@ -1,5 +1,5 @@
-//! Processes of others: how one is started behind a runner, and how its end is put into words. It must not
-//! know what they do.
+//! Processes of others: how one is started behind a runner, and how its end is put into words. It
+//! must not know what they do.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What becomes of results: lines, the store, pages and the gate. It must not know how they came about.
+//! What becomes of results: lines, the store, pages and the gate. It must not know how they came
+//! about.
 
 pub(crate) mod date;
 pub(crate) mod gate;

@@ -1,6 +1,6 @@
-//! Which environment variables are credentials, and which programs may see them. Everything that this
-//! program starts may run code of others, so that each start goes through [`withhold`]. It knows no
-//! program and no forge.
+//! Which environment variables are credentials, and which programs may see them. Everything that
+//! this program starts may run code of others, so that each start goes through [`withhold`]. It
+//! knows no program and no forge.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -38,8 +38,9 @@ const OWNERS: [&str; 26] = [
 /// Words of which the name of a credential has one.
 const WORDS: [&str; 7] = ["ACCESSTOKEN", "JWT", "PASSWORD", "PAT", "SECRET", "SECRETS", "TOKEN"];
 
-/// Whether a variable is a credential of a forge, a CI service or a registry, such as `GITHUB_TOKEN`,
-/// `ACTIONS_ID_TOKEN_REQUEST_TOKEN`, `CI_JOB_TOKEN` or `CARGO_REGISTRIES_OURS_TOKEN`.
+/// Whether a variable is a credential of a forge, a CI service or a registry, such as
+/// `GITHUB_TOKEN`, `ACTIONS_ID_TOKEN_REQUEST_TOKEN`, `CI_JOB_TOKEN` or
+/// `CARGO_REGISTRIES_OURS_TOKEN`.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let mut words = name.split(['_', '-', '.']);
@@ -60,8 +61,8 @@ pub(crate) fn withhold(command: &mut Command) {
     }
 }
 
-/// Keeps credentials from a command of cargo that fetches and builds nothing: those of registries stay,
-/// because it cannot fetch from a private one without.
+/// Keeps credentials from a command of cargo that fetches and builds nothing: those of registries
+/// stay, because it cannot fetch from a private one without.
 pub(crate) fn withhold_from_fetching(command: &mut Command) {
     for name in inherited(&|name| is_secret(name) && !is_for_registries(name)) {
         command.env_remove(name);

@@ -1,5 +1,5 @@
-//! What somebody may have meant by a name that does not exist. It compares texts and knows nothing of
-//! what they name.
+//! What somebody may have meant by a name that does not exist. It compares texts and knows nothing
+//! of what they name.
 
 use strsim::osa_distance;
 

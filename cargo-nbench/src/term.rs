@@ -1,6 +1,6 @@
 //! The only file that prints. It knows streams, colour and the progress bar, and nothing of what is
-//! said through it. Nothing leaves it that acts on a terminal but what it puts there itself: words come
-//! as [`Text`], and what is passed on is cleared by `text`.
+//! said through it. Nothing leaves it that acts on a terminal but what it puts there itself: words
+//! come as [`Text`], and what is passed on is cleared by `text`.
 
 #[cfg(test)]
 pub(crate) mod kept;

@@ -1,4 +1,5 @@
-//! Benchmarks that were renamed: which id an older one goes by now. It does not know which ids exist.
+//! Benchmarks that were renamed: which id an older one goes by now. It does not know which ids
+//! exist.
 
 use std::collections::BTreeMap;
 

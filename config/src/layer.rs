@@ -1,5 +1,5 @@
-//! One layer of settings: what a file, the environment or the command line says, and where each value
-//! was written. It knows types and names; ranges are checked once layers are merged.
+//! One layer of settings: what a file, the environment or the command line says, and where each
+//! value was written. It knows types and names; ranges are checked once layers are merged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,8 @@ macro_rules! layer {
         #[serde(deny_unknown_fields, default)]
         pub struct Layer {
             $($(#[$meta])* pub $name: Option<$kind>,)*
-            /// Where values were written, by setting: such as `--threshold` or `nbench.toml` line 3.
+            /// Where values were written, by setting: such as `--threshold` or `nbench.toml` line
+            /// 3.
             #[serde(skip)]
             pub sources: BTreeMap<String, String>,
         }
@@ -231,13 +232,15 @@ impl Layer {
         Ok(Layer { sources, ..layer })
     }
 
-    /// Where a setting was written, in words to be put behind its name; nothing for what a preset says.
+    /// Where a setting was written, in words to be put behind its name; nothing for what a preset
+    /// says.
     pub(crate) fn origin(&self, setting: &str) -> Option<&str> {
         self.sources.get(setting).map(String::as_str)
     }
 }
 
-/// Refuses a key that is not among `keys`, with the place of one that belongs elsewhere, or the nearest one.
+/// Refuses a key that is not among `keys`, with the place of one that belongs elsewhere, or the
+/// nearest one.
 fn known(
     name: &str,
     keys: &[&str],

@@ -1,5 +1,6 @@
 //! Settings of `cargo nbench`: presets as data, `nbench.toml`, the environment and flags, merged by
-//! [`PRECEDENCE`]. It turns them into an engine [`Plan`] and does not read files or the environment itself.
+//! [`PRECEDENCE`]. It turns them into an engine [`Plan`] and does not read files or the environment
+//! itself.
 
 mod aliases;
 mod duration;

@@ -1,5 +1,5 @@
-//! Which source of a setting wins: the one place that decides it, for layers of a run and for single
-//! benchmarks alike. It knows no setting.
+//! Which source of a setting wins: the one place that decides it, for layers of a run and for
+//! single benchmarks alike. It knows no setting.
 
 /// Source of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub const PRECEDENCE: [(Source, &str); 6] = [
     (Source::Preset, "the preset"),
 ];
 
-/// Orders what several sources say so that, applied one after the other, the one that wins comes last. What
-/// one source says keeps its order.
+/// Orders what several sources say so that, applied one after the other, the one that wins comes
+/// last. What one source says keeps its order.
 pub fn weakest_first<T>(said: impl IntoIterator<Item = (Source, T)>) -> Vec<T> {
     let rank = |source: Source| PRECEDENCE.iter().position(|(known, _)| *known == source);
     let mut said: Vec<(Source, T)> = said.into_iter().collect();

@@ -1,5 +1,5 @@
-//! Values as people write them: shares as fractions or per cent, amounts of bytes, times and words in files. It
-//! knows no setting.
+//! Values as people write them: shares as fractions or per cent, amounts of bytes, times and words
+//! in files. It knows no setting.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,8 +39,8 @@ pub(crate) fn number_or_percent(text: &str) -> Result<f64, String> {
     Ok(value / scale)
 }
 
-/// Parses an amount of bytes: a plain number, or one with `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`, `GiB`,
-/// `TiB` behind it, case ignored.
+/// Parses an amount of bytes: a plain number, or one with `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`,
+/// `GiB`, `TiB` behind it, case ignored.
 ///
 /// # Errors
 /// A fragment that says what is wrong.

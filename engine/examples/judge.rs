@@ -1,8 +1,9 @@
-//! Judges recorded pairs by the code that judges those of `ab`: for data taken elsewhere, or to see what
-//! another threshold would have said. `cargo run -p nbench-engine --example judge -- FILE.csv ..`
+//! Judges recorded pairs by the code that judges those of `ab`: for data taken elsewhere, or to see
+//! what another threshold would have said. `cargo run -p nbench-engine --example judge -- FILE.csv
+//! ..`
 //!
-//! A file has a header and one pair a line: launch, pair, who led (`A` or `B`), nanoseconds per operation
-//! of A (the reference) and of B (the contender).
+//! A file has a header and one pair a line: launch, pair, who led (`A` or `B`), nanoseconds per
+//! operation of A (the reference) and of B (the contender).
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -106,8 +106,8 @@ pub fn calibrate(
     Ok(Calibration { implausible, ..sized })
 }
 
-/// Raises the count until the fastest subject fills a quarter of `target` nanoseconds. Returns the count,
-/// what its last round cost, and what the times cannot be.
+/// Raises the count until the fastest subject fills a quarter of `target` nanoseconds. Returns the
+/// count, what its last round cost, and what the times cannot be.
 fn grow(
     subjects: &mut [&mut dyn Subject],
     plan: &Plan,
@@ -135,8 +135,8 @@ fn grow(
     }
 }
 
-/// Warms the subjects for the planned time and returns, by subject, the median nanoseconds per operation of
-/// the rounds that follow: timed, and with set-up.
+/// Warms the subjects for the planned time and returns, by subject, the median nanoseconds per
+/// operation of the rounds that follow: timed, and with set-up.
 fn probe(
     subjects: &mut [&mut dyn Subject],
     plan: &Plan,
@@ -172,8 +172,8 @@ fn probe(
     Ok((typical(|c| c.wall), typical(|c| c.spent)))
 }
 
-/// As [`calibrate`], one subject after the other: the process of one ends before that of the next begins. Each
-/// is used as often as its own pilot takes; launches repeat equal counts all the same.
+/// As [`calibrate`], one subject after the other: the process of one ends before that of the next
+/// begins. Each is used as often as its own pilot takes; launches repeat equal counts all the same.
 pub fn calibrate_apart(
     subjects: &mut [&mut dyn Subject],
     plan: &Plan,
@@ -210,8 +210,8 @@ pub fn calibrate_apart(
 /// otherwise never end.
 const MAX_ITERS: u64 = 1 << 32;
 const PROBES: usize = 5;
-/// Iterations that one run of a subject's own length is expressed in. Samples are whole nanoseconds,
-/// so this many resolve a millionth of one per operation.
+/// Iterations that one run of a subject's own length is expressed in. Samples are whole
+/// nanoseconds, so this many resolve a millionth of one per operation.
 const BLOCK_ITERS: u64 = 1_000_000;
 /// Warm-up rounds beyond which none is added: 30 ms of the shortest samples (10 us) are 3000.
 const MAX_WARMUP_ROUNDS: usize = 10_000;
@@ -260,8 +260,9 @@ fn size(
     }
 }
 
-/// Most iterations that leave a launch enough rounds. Sides of equal speed are not bound by it; where one takes
-/// many times as long as another, the other's slices become shorter than planned instead of the pairs few.
+/// Most iterations that leave a launch enough rounds. Sides of equal speed are not bound by it;
+/// where one takes many times as long as another, the other's slices become shorter than planned
+/// instead of the pairs few.
 fn for_enough_rounds(plan: &Plan, target: f64, fastest: f64, spent: &[f64]) -> u64 {
     let launch = plan.launch_time.as_nanos() as f64;
     let if_equal = launch / (target * spent.len().max(1) as f64);
@@ -296,8 +297,8 @@ fn run_round(
     Ok(costs)
 }
 
-/// Gathers whether work happens outside the benchmark's own thread. A single sample proves nothing: a thread
-/// that set-up left, or the allocator's, may work for a moment.
+/// Gathers whether work happens outside the benchmark's own thread. A single sample proves nothing:
+/// a thread that set-up left, or the allocator's, may work for a moment.
 #[derive(Debug, Default)]
 struct ThreadEvidence {
     known: bool,
@@ -329,8 +330,8 @@ impl ThreadEvidence {
         self.mostly |= elsewhere > 0.25 * spent;
     }
 
-    /// More than half of all samples must show it; where there are only one or two, because an operation
-    /// takes long, it must also be much.
+    /// More than half of all samples must show it; where there are only one or two, because an
+    /// operation takes long, it must also be much.
     fn verdict(&self) -> Option<bool> {
         let most = 2 * self.several > self.telling;
         self.known.then_some(most && (self.telling > 2 || self.mostly))
@@ -351,8 +352,8 @@ pub enum Implausible {
 /// The shortest time of an operation that anybody may claim (nanoseconds): a tenth of a cycle.
 const SHORTEST: f64 = 0.02;
 
-/// How much more iterations two batches must have for their times to be compared, and how much longer the
-/// larger one must at least take.
+/// How much more iterations two batches must have for their times to be compared, and how much
+/// longer the larger one must at least take.
 const MORE: (f64, f64) = (16.0, 2.0);
 
 /// Times of batches of growing size, by subject. The first batch is cold and tells nothing.

@@ -41,7 +41,8 @@ pub struct Settings {
     pub threshold: f64,
     /// p-value at which the first gate of [`Method::TwoGate`] opens.
     pub significance: f64,
-    /// Resamples; `None` takes what the method's source takes: 2000, and 100 000 for the two gates.
+    /// Resamples; `None` takes what the method's source takes: 2000, and 100 000 for the two
+    /// gates.
     pub resamples: Option<usize>,
     /// Seed of the resampling.
     pub seed: u64,
@@ -155,8 +156,8 @@ fn by_interval(change: &Resampled, threshold: f64) -> Verdict {
     }
 }
 
-/// First the test, then both bounds strictly beyond the threshold. A test that does not reject shows
-/// no equality, so everything but a change is inconclusive.
+/// First the test, then both bounds strictly beyond the threshold. A test that does not reject
+/// shows no equality, so everything but a change is inconclusive.
 fn two_gates(p: f64, change: &Resampled, settings: &Settings) -> (GateMessage, Verdict) {
     if p >= settings.significance {
         return (GateMessage::NoChange, Verdict::Inconclusive);

@@ -2,8 +2,8 @@
 //!
 //! # Words
 //!
-//! - A **subject** runs a batch of iterations and reports what it cost: a closure in this process, a
-//!   benchmark in a worker process, a script in a test.
+//! - A **subject** runs a batch of iterations and reports what it cost: a closure in this process,
+//!   a benchmark in a worker process, a script in a test.
 //! - A **round** is one sample of every subject, taken next to each other; a round of two is a
 //!   **pair**.
 //! - A **launch** is a series of rounds taken from freshly started processes. What a process fixes
@@ -23,7 +23,8 @@
 //! # Reading order
 //!
 //! `plan` (every number), `schedule`, `calibrate`, `collect`, `paired` and `single`,
-//! `summary` (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`] is the only module that knows another process exists.
+//! `summary` (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`]
+//! is the only module that knows another process exists.
 
 mod calibrate;
 mod collect;

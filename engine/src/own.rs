@@ -65,7 +65,8 @@ pub struct OwnChange {
     pub contender: f64,
     /// The change (`contender / reference - 1`), or why there is none.
     pub change: Result<f64, String>,
-    /// `contender - reference`, where one of them counts nothing in some launch and there is no ratio.
+    /// `contender - reference`, where one of them counts nothing in some launch and there is no
+    /// ratio.
     pub difference: Option<f64>,
     /// The interval of the change; `None` where the launches are too few or there is no change.
     pub interval: Option<ChangeInterval>,
@@ -74,9 +75,9 @@ pub struct OwnChange {
 /// Why there is no ratio where there is a difference.
 const NO_RATIO: &str = "one of the sides counts nothing, which has no ratio";
 
-/// The quantities that both sides count, by the rule that wall time has: a log-ratio for each launch,
-/// their Hodges-Lehmann centre and the signed-rank interval. The error `alpha` is divided by their
-/// number (Bonferroni), so that among many axes one that excludes zero means something.
+/// The quantities that both sides count, by the rule that wall time has: a log-ratio for each
+/// launch, their Hodges-Lehmann centre and the signed-rank interval. The error `alpha` is divided
+/// by their number (Bonferroni), so that among many axes one that excludes zero means something.
 pub fn changes(launches: &[PairedLaunch], contender: usize, alpha: f64) -> Vec<OwnChange> {
     let of = |subject: usize| {
         launches.iter().filter_map(move |launch| launch.own.get(subject)).map(Vec::as_slice)

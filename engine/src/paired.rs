@@ -187,8 +187,8 @@ impl Compare {
         }
     }
 
-    /// A second comparison of the same subjects with the same counts: it has no launches yet, and one
-    /// look with the whole error after `launches` of them.
+    /// A second comparison of the same subjects with the same counts: it has no launches yet, and
+    /// one look with the whole error after `launches` of them.
     pub fn again(&self, launches: usize) -> Compare {
         let alpha = 1.0 - self.looks.confidence();
         let looks = Looks { at: vec![launches.max(1)], alpha: vec![alpha] };
@@ -348,8 +348,9 @@ impl Compare {
         }
     }
 
-    /// The comparison of any two subjects (`contender` against `reference`) by the launches at hand,
-    /// at the error of the look they ended at, or with what is left where they were cut off.
+    /// The comparison of any two subjects (`contender` against `reference`) by the launches at
+    /// hand, at the error of the look they ended at, or with what is left where they were cut
+    /// off.
     pub fn between(&self, reference: usize, contender: usize) -> Judgement {
         let count = self.launches.len();
         let alpha =
@@ -388,8 +389,9 @@ impl Compare {
         self.stopped = Some(reason);
     }
 
-    /// Takes back the call of `contender` (1-based), which did not survive beside other comparisons:
-    /// more launches follow if the plan has any left, otherwise the verdict becomes inconclusive.
+    /// Takes back the call of `contender` (1-based), which did not survive beside other
+    /// comparisons: more launches follow if the plan has any left, otherwise the verdict
+    /// becomes inconclusive.
     pub fn withdraw(&mut self, contender: usize) {
         let more = self.launches.len() < self.looks.last()
             && matches!(self.stopped, None | Some(StopReason::Decided));

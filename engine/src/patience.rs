@@ -1,14 +1,14 @@
-//! How long somebody may still be waited for, by a clock that does not count what nobody lived through.
-//! It reads no clock itself and does not know who is waited for.
+//! How long somebody may still be waited for, by a clock that does not count what nobody lived
+//! through. It reads no clock itself and does not know who is waited for.
 
 use std::time::{Duration, Instant};
 
 /// How often one who waits looks at the clock and at whatever else may end the wait.
 pub const TICK: Duration = Duration::from_millis(100);
 
-/// Longest time that one look may use up. A look comes every [`TICK`]; when much more time has passed
-/// since the last one, this process was stopped (a container that was paused, a suspended machine), and so
-/// was whoever it waits for.
+/// Longest time that one look may use up. A look comes every [`TICK`]; when much more time has
+/// passed since the last one, this process was stopped (a container that was paused, a suspended
+/// machine), and so was whoever it waits for.
 const LONGEST: Duration = Duration::from_millis(200);
 
 /// A time limit that a pause of everything does not use up.

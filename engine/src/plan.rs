@@ -23,8 +23,8 @@ pub enum Batching {
 pub enum IntervalMethod {
     /// Exact signed ranks over launch estimates; the launch is the unit of observation.
     SignedRank,
-    /// Circular-block bootstrap over the pairs of all launches in time order. Too narrow, because the
-    /// pairs of one launch share its luck; for comparison with tools that do it so.
+    /// Circular-block bootstrap over the pairs of all launches in time order. Too narrow, because
+    /// the pairs of one launch share its luck; for comparison with tools that do it so.
     BlockBootstrap,
 }
 
@@ -36,8 +36,8 @@ pub enum Order {
     /// One subject's samples after the other's. What the machine does meanwhile reads as a
     /// difference; for benchmarks that disturb each other when they alternate.
     Sequential,
-    /// As [`Order::Sequential`], and the process of one subject ends before that of the next begins, also in
-    /// the pilot; for what only one process can hold.
+    /// As [`Order::Sequential`], and the process of one subject ends before that of the next
+    /// begins, also in the pilot; for what only one process can hold.
     Apart,
 }
 
@@ -112,8 +112,8 @@ pub struct Plan {
     /// Length of one sample of a comparison. Short slices win: the spread of a launch's estimate
     /// grows with the slice, and one millisecond still dwarfs a wire round trip.
     pub slice: Duration,
-    /// Untimed running before the first sample of a launch, turned into a fixed count of batches by
-    /// the pilot launch. 30 ms was enough for native code on seven workloads.
+    /// Untimed running before the first sample of a launch, turned into a fixed count of batches
+    /// by the pilot launch. 30 ms was enough for native code on seven workloads.
     pub warmup: Duration,
     /// Paired time per launch, all subjects together.
     pub launch_time: Duration,
@@ -131,8 +131,8 @@ pub struct Plan {
     pub batching: Batching,
     /// Order of the subjects.
     pub order: Order,
-    /// Whether a subject answers every batch with a run of its own length, as another harness's own
-    /// runner does: then a launch holds one pair of runs.
+    /// Whether a subject answers every batch with a run of its own length, as another harness's
+    /// own runner does: then a launch holds one pair of runs.
     pub blocks: bool,
     /// What the interval is made from.
     pub interval: IntervalMethod,

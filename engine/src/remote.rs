@@ -32,14 +32,15 @@ impl Default for Limits {
     }
 }
 
-/// Most benchmarks that a worker may offer. Registration that never ends offers as many within seconds.
+/// Most benchmarks that a worker may offer. Registration that never ends offers as many within
+/// seconds.
 const MOST_OFFERS: usize = 10_000;
 
 /// Most failed set-ups that a worker may tell of; a suite has as many functions at most.
 const MOST_BROKEN: usize = 1_000;
 
-/// How many times the limit of one set-up all set-up of a worker may take together. Large suites stay
-/// far below; one that registers another benchmark every second does not.
+/// How many times the limit of one set-up all set-up of a worker may take together. Large suites
+/// stay far below; one that registers another benchmark every second does not.
 const SETUPS: u32 = 5;
 
 /// What a walk reached.
@@ -146,8 +147,8 @@ impl<'i> Peer<'i> {
     /// Reads on to the next benchmark, failed set-up or the end.
     ///
     /// # Errors
-    /// When the worker dies, takes longer than the set-up limits, answers out of turn, or offers more
-    /// than any suite has.
+    /// When the worker dies, takes longer than the set-up limits, answers out of turn, or offers
+    /// more than any suite has.
     pub fn reach(&mut self) -> Result<Reached, SubjectError> {
         let message = self.receive(self.limits.setup)?;
         self.setup_left = self.setup_left.saturating_sub(self.waited);
@@ -312,8 +313,8 @@ enum Taken {
     End,
 }
 
-/// Moves to `line` what one read brings of it. Whoever waits must look at the clock after each read: a
-/// line that comes byte by byte would otherwise never end.
+/// Moves to `line` what one read brings of it. Whoever waits must look at the clock after each
+/// read: a line that comes byte by byte would otherwise never end.
 fn take_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Taken> {
     let bytes = reader.fill_buf()?;
     if bytes.is_empty() {
@@ -360,9 +361,9 @@ impl<'p, 'i> Remote<'p, 'i> {
         self.expected
     }
 
-    /// Ten times what is expected and ten seconds, never more than the hard limit. The seconds are for
-    /// one-off work in the first batch, and for a host so busy that a worker waits its turn for long:
-    /// one late answer fails a benchmark.
+    /// Ten times what is expected and ten seconds, never more than the hard limit. The seconds are
+    /// for one-off work in the first batch, and for a host so busy that a worker waits its turn
+    /// for long: one late answer fails a benchmark.
     fn limit(&self, iters: u64, count: usize, hard: Duration) -> Duration {
         match self.expected {
             Some(each) => {

@@ -10,8 +10,9 @@ use crate::stop::{Decision, StopReason};
 /// which the looks, scaled in proportion, would have excluded zero so far.
 ///
 /// `estimates` are log-ratios by launch, `None` where a launch gave none. `ended` says that the run
-/// stopped here for good, so that a last look between planned ones spends what is left. `None` before
-/// the first look. Uniform or conservative when nothing changed; see [`stats::sequential_p`].
+/// stopped here for good, so that a last look between planned ones spends what is left. `None`
+/// before the first look. Uniform or conservative when nothing changed; see
+/// [`stats::sequential_p`].
 pub fn sequential_p(estimates: &[Option<f64>], looks: &Looks, ended: bool) -> Option<f64> {
     let total: f64 = looks.alpha.iter().sum();
     let p_after = |launches: usize| {
@@ -116,7 +117,8 @@ mod tests {
     }
 
     /// 4000 comparisons without a change, each read at its last look or, for every third, where it
-    /// was cut short: the share of p-values at or below x is at most x, up to three standard errors.
+    /// was cut short: the share of p-values at or below x is at most x, up to three standard
+    /// errors.
     #[test]
     fn without_a_change_the_p_value_is_uniform_or_larger() {
         const TRIALS: usize = 4_000;

@@ -6,7 +6,8 @@ mod simulate;
 
 use simulate::{Noise, Tally, plans, tally};
 
-/// The standard error of a coverage of 95 % is 0.7 points, so the bound of 93 % is three of them away.
+/// The standard error of a coverage of 95 % is 0.7 points, so the bound of 93 % is three of them
+/// away.
 const TRIALS: usize = 1000;
 const PAIRS: usize = 10;
 

@@ -1,5 +1,6 @@
-//! What the comparisons of stored runs say when nothing changed and the machine did not either, with
-//! as few launches as stored runs have: the best case, since they cannot see what happens in between.
+//! What the comparisons of stored runs say when nothing changed and the machine did not either,
+//! with as few launches as stored runs have: the best case, since they cannot see what happens in
+//! between.
 
 use nbench_engine::Verdict;
 use nbench_engine::independent::{Method, Settings, compare_stored};

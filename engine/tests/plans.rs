@@ -1,5 +1,5 @@
-//! Any plan that is called usable can be measured by, whatever stands in it and whatever the subjects
-//! answer: the loop ends, nothing panics, intervals are in order.
+//! Any plan that is called usable can be measured by, whatever stands in it and whatever the
+//! subjects answer: the loop ends, nothing panics, intervals are in order.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the harness itself costs: the codec of the wire, and the timing loop around empty bodies. It
-//! must not use anything that is not public.
+//! What the harness itself costs: the codec of the wire, and the timing loop around empty bodies.
+//! It must not use anything that is not public.
 
 use nbench::wire::{FromDriver, FromWorker};
 use nbench::{black_box, clobber_memory, Suite, Throughput};

@@ -1,5 +1,5 @@
-//! The quantities that are measured beside each batch, and the reading of one: a value, or the reason
-//! why there is none. It must not know how a reading is taken or sent.
+//! The quantities that are measured beside each batch, and the reading of one: a value, or the
+//! reason why there is none. It must not know how a reading is taken or sent.
 
 use std::fmt;
 

@@ -4,7 +4,8 @@
 pub use std::hint::black_box;
 
 /// Makes the compiler assume that all memory that it cannot prove private was read and written, so
-/// that stores before the call happen and loads after it are repeated. It is no fence for other CPUs.
+/// that stores before the call happen and loads after it are repeated. It is no fence for other
+/// CPUs.
 ///
 /// ```
 /// let mut table = vec![0_u8; 64];

@@ -1,5 +1,5 @@
-//! Runs one batch of a benchmark, `count` samples of `iters` iterations, and turns panics and misuse
-//! into messages. It must not know the wire or the table that shows the result.
+//! Runs one batch of a benchmark, `count` samples of `iters` iterations, and turns panics and
+//! misuse into messages. It must not know the wire or the table that shows the result.
 
 use std::any::Any;
 use std::cell::RefCell;

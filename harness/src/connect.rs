@@ -1,11 +1,11 @@
-//! Finds the driver that started this process and connects to it. It must not know what the two say to
-//! each other.
+//! Finds the driver that started this process and connects to it. It must not know what the two say
+//! to each other.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// The text by which cargo-nbench recognises, without running it, an executable that uses this crate.
-/// Package and release tell what it stands in for, when it was compiled as another crate.
+/// The text by which cargo-nbench recognises, without running it, an executable that uses this
+/// crate. Package and release tell what it stands in for, when it was compiled as another crate.
 pub static MARKER: &str = concat!(
     "nbench-harness-marker version=",
     env!("CARGO_PKG_VERSION"),
@@ -40,8 +40,8 @@ pub fn seed() -> u64 {
     })
 }
 
-/// The socket on which a driver listens, when one has started this process. It is told once: neither
-/// benchmarks nor what they spawn are to see the control channel.
+/// The socket on which a driver listens, when one has started this process. It is told once:
+/// neither benchmarks nor what they spawn are to see the control channel.
 pub(crate) fn socket() -> Option<PathBuf> {
     // Keeps the marker in every executable, whatever the linker drops.
     crate::black_box(MARKER);

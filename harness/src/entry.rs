@@ -1,5 +1,5 @@
-//! The `main` of a bench target: decides between a session with a driver and the plain table. It must
-//! not know what either does.
+//! The `main` of a bench target: decides between a session with a driver and the plain table. It
+//! must not know what either does.
 
 use std::io::Write;
 use std::process::ExitCode;

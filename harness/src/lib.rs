@@ -1,5 +1,5 @@
-//! The part of nbench that a bench target depends on. It owns registration, timing and the worker end
-//! of the wire; it must not know statistics, revisions or roles, and it has no dependency.
+//! The part of nbench that a bench target depends on. It owns registration, timing and the worker
+//! end of the wire; it must not know statistics, revisions or roles, and it has no dependency.
 //!
 //! A bench target is a program whose `main` comes from [`main!`] and names suite functions. In
 //! `Cargo.toml`:
@@ -50,11 +50,12 @@
 //! nbench::main!(counting, sorting);
 //! ```
 //!
-//! `cargo bench` prints a small table from one process. `cargo nbench run` stores results of several
-//! processes, and `cargo nbench ab` compares two revisions.
+//! `cargo bench` prints a small table from one process. `cargo nbench run` stores results of
+//! several processes, and `cargo nbench ab` compares two revisions.
 //!
-//! A benchmark may print, spawn threads, bring its own global allocator and panic: a panic fails that
-//! benchmark only. A panic outside any benchmark ends its suite function, and the next one goes on.
+//! A benchmark may print, spawn threads, bring its own global allocator and panic: a panic fails
+//! that benchmark only. A panic outside any benchmark ends its suite function, and the next one
+//! goes on.
 
 pub mod axis;
 mod barrier;

@@ -1,6 +1,6 @@
-//! One connection of a worker with its driver, benchmark by benchmark: offers each one and obeys. It
-//! must not know what the driver wants to find out, nor how the suite is walked, and never touches
-//! stdout.
+//! One connection of a worker with its driver, benchmark by benchmark: offers each one and obeys.
+//! It must not know what the driver wants to find out, nor how the suite is walked, and never
+//! touches stdout.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -19,8 +19,8 @@ fn hello() -> FromWorker {
     })
 }
 
-/// A session, from the hello on. `end` is called at the very moment when the driver has ended it or is
-/// gone.
+/// A session, from the hello on. `end` is called at the very moment when the driver has ended it or
+/// is gone.
 pub(crate) struct Session<R, W, E> {
     reader: BufReader<R>,
     writer: W,
@@ -65,7 +65,8 @@ impl<R: Read, W: Write, E: FnMut()> Session<R, W, E> {
         }
         let mut line = message.encode();
         if line.len() > MAX_LINE {
-            // Only a message that quotes a very long id gets here, and the driver is owed an answer.
+            // Only a message that quotes a very long id gets here, and the driver is owed an
+            // answer.
             line = FromWorker::Failed {
                 message: format!("the answer is longer than {MAX_LINE} bytes"),
             }
@@ -117,7 +118,8 @@ struct Order {
 }
 
 impl<R: Read, W: Write, E: FnMut()> Session<R, W, E> {
-    /// Offers a benchmark and returns its id and number of cases, or nothing when it is passed over.
+    /// Offers a benchmark and returns its id and number of cases, or nothing when it is passed
+    /// over.
     fn offer(&mut self, offer: Offer) -> Option<(String, usize)> {
         let id = offer.id.clone();
         let cases = offer.cases.len().max(1);

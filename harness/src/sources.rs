@@ -1,5 +1,5 @@
-//! The sources of this crate as texts, for whoever builds a stand-in for another harness from them. It
-//! must not know what they are put together with.
+//! The sources of this crate as texts, for whoever builds a stand-in for another harness from them.
+//! It must not know what they are put together with.
 
 /// The version of this crate, which stands in its sources as `env!("CARGO_PKG_VERSION")`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

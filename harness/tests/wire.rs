@@ -1,5 +1,5 @@
-//! The wire as released: golden lines that must stay decodable for ever, and properties of the codec
-//! under random messages and random bytes. It knows only the public types.
+//! The wire as released: golden lines that must stay decodable for ever, and properties of the
+//! codec under random messages and random bytes. It knows only the public types.
 
 use nbench::wire::{
     check, read_line, FromDriver, FromWorker, Hello, Offer, Throughput, MAX_COUNT, MAX_LINE,

@@ -1,5 +1,5 @@
-//! What can go wrong with the store, in kinds that a caller can act on, and how SQLite's codes map to them.
-//! It must not know exit codes or how an error is printed.
+//! What can go wrong with the store, in kinds that a caller can act on, and how SQLite's codes map
+//! to them. It must not know exit codes or how an error is printed.
 
 use std::error::Error;
 use std::{fmt, io};
@@ -125,8 +125,9 @@ fn kind_of(error: &rusqlite::Error) -> ErrorKind {
     match error {
         rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => ErrorKind::Damaged,
-            // SQLite answers "cannot open" both for a folder that cannot be written and for the shared-memory file
-            // that it cannot make beside a store on a read-only file system.
+            // SQLite answers "cannot open" both for a folder that cannot be written and for the
+            // shared-memory file that it cannot make beside a store on a read-only file
+            // system.
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
                 ErrorKind::ReadOnly
             }

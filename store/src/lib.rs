@@ -1,6 +1,6 @@
-//! The baseline store of `cargo nbench`: every result by commit, host and toolchain, in one SQLite file.
-//! This file owns opening and closing; `schema` owns the tables, `write` and `read` the statements.
-//! It must not know how results are measured or shown: it takes and gives plain rows.
+//! The baseline store of `cargo nbench`: every result by commit, host and toolchain, in one SQLite
+//! file. This file owns opening and closing; `schema` owns the tables, `write` and `read` the
+//! statements. It must not know how results are measured or shown: it takes and gives plain rows.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,7 +25,8 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open store. Several processes may hold the same file open and write to it in turn.
 ///
-/// Each writing method is one transaction of its own, so whatever returned `Ok` survives a killed process.
+/// Each writing method is one transaction of its own, so whatever returned `Ok` survives a killed
+/// process.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -33,19 +34,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store at `path`, creating the file and its folder when they are missing, and brings an older
-    /// schema up to date.
+    /// Opens the store at `path`, creating the file and its folder when they are missing, and
+    /// brings an older schema up to date.
     ///
     /// A folder named `.nbench` also gets a `.gitignore` that ignores everything in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Newer`] and [`ErrorKind::Damaged`] leave the file as it was; [`ErrorKind::ReadOnly`],
-    /// [`ErrorKind::Full`] and [`ErrorKind::Busy`] name what the file system or another process prevents.
+    /// [`ErrorKind::Newer`] and [`ErrorKind::Damaged`] leave the file as it was;
+    /// [`ErrorKind::ReadOnly`], [`ErrorKind::Full`] and [`ErrorKind::Busy`] name what the file
+    /// system or another process prevents.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_within(path, BUSY_TIMEOUT)
     }
 
-    /// As [`Store::open`], where each step of opening and each later statement waits so long for another process.
+    /// As [`Store::open`], where each step of opening and each later statement waits so long for
+    /// another process.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -61,7 +64,8 @@ impl Store {
         let _ = self.connection.busy_timeout(patience);
     }
 
-    /// Opens a store that must exist already, for reading and writing, and brings an older schema up to date.
+    /// Opens a store that must exist already, for reading and writing, and brings an older schema
+    /// up to date.
     ///
     /// # Errors
     /// [`ErrorKind::Missing`] when there is no file at `path`; otherwise as [`Store::open`].
@@ -74,16 +78,17 @@ impl Store {
     /// Opens an existing store for reading only; it also works on a read-only file system.
     ///
     /// # Errors
-    /// [`ErrorKind::Missing`] when there is no file; [`ErrorKind::ReadOnly`] when the newest results are still in
-    /// the write-ahead log and cannot be reached without writing, or when the schema is older than this version;
-    /// otherwise as [`Store::open`].
+    /// [`ErrorKind::Missing`] when there is no file; [`ErrorKind::ReadOnly`] when the newest
+    /// results are still in the write-ahead log and cannot be reached without writing, or when
+    /// the schema is older than this version; otherwise as [`Store::open`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         must_exist(path)?;
         let plain = Self::open_for_reading(path, false);
         match plain {
-            // SQLite needs a shared-memory file beside a store in WAL mode. Where it cannot be made nobody can be
-            // writing either, so the file may be taken as immutable, unless the log still holds results.
+            // SQLite needs a shared-memory file beside a store in WAL mode. Where it cannot be made
+            // nobody can be writing either, so the file may be taken as immutable,
+            // unless the log still holds results.
             Err(error) if *error.kind() == ErrorKind::ReadOnly => {
                 if log_holds_data(path) {
                     return Err(StoreError::new(
@@ -133,7 +138,8 @@ impl Store {
         let what = opening(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
         let mut connection = connect(path, flags, &what, patience)?;
-        // Both checks come before the first statement that may write, so that a refused file stays as it was.
+        // Both checks come before the first statement that may write, so that a refused file stays
+        // as it was.
         schema::check_version(&connection, &what)?;
         let sqlite = |error| StoreError::from_sqlite(&what, error);
         if connection.is_readonly("main").map_err(sqlite)? {
@@ -144,8 +150,8 @@ impl Store {
             ));
         }
         enter_wal(&connection, &what, patience)?;
-        // A killed process loses nothing at NORMAL: committed pages are already with the kernel. FULL would only
-        // add a sync per launch against a power cut.
+        // A killed process loses nothing at NORMAL: committed pages are already with the kernel.
+        // FULL would only add a sync per launch against a power cut.
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sqlite)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(sqlite)?;
         schema::migrate(&mut connection, &what)?;
@@ -215,7 +221,8 @@ fn prepare_folder(path: &Path) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
     if folder.file_name().is_some_and(|name| name == ".nbench") && !ignore.exists() {
         match fs::write(ignore, "*\n") {
-            // A store that can be written matters more than the ignore file of a folder that cannot.
+            // A store that can be written matters more than the ignore file of a folder that
+            // cannot.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {}
             other => other?,
         }
@@ -223,8 +230,8 @@ fn prepare_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Switches to WAL. SQLite does not apply the busy timeout to this switch, so two processes that create the store
-/// at the same moment need this loop.
+/// Switches to WAL. SQLite does not apply the busy timeout to this switch, so two processes that
+/// create the store at the same moment need this loop.
 fn enter_wal(connection: &Connection, what: &str, patience: Duration) -> Result<(), StoreError> {
     let deadline = Instant::now() + patience;
     loop {
@@ -244,8 +251,8 @@ fn log_holds_data(path: &Path) -> bool {
     fs::metadata(log).is_ok_and(|found| found.len() > 0)
 }
 
-/// `file:` URI of `path`. Everything but plain path characters is percent-encoded, so that `?` and `#` in a folder's
-/// name are not read as a query.
+/// `file:` URI of `path`. Everything but plain path characters is percent-encoded, so that `?` and
+/// `#` in a folder's name are not read as a query.
 fn immutable_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {

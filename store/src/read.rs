@@ -1,5 +1,5 @@
-//! Queries: rows joined with what they refer to, in an order that does not depend on time zones or file systems.
-//! It must not know how history is ordered by git or what is shown of it.
+//! Queries: rows joined with what they refer to, in an order that does not depend on time zones or
+//! file systems. It must not know how history is ordered by git or what is shown of it.
 
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Params, Row, params};
@@ -139,8 +139,8 @@ impl Store {
         })
     }
 
-    /// Comparisons by package, target and name, then oldest first, partial ones included; `filter` as in
-    /// [`Store::measurements`].
+    /// Comparisons by package, target and name, then oldest first, partial ones included; `filter`
+    /// as in [`Store::measurements`].
     ///
     /// # Errors
     /// As [`Store::runs`].

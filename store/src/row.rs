@@ -1,5 +1,6 @@
 //! Plain rows, as they go into the store and come out of it.
-//! Costs are nanoseconds per operation, ratios are fractions, JSON is text; it must not know SQL or what a verdict means.
+//! Costs are nanoseconds per operation, ratios are fractions, JSON is text; it must not know SQL or
+//! what a verdict means.
 
 use std::fmt;
 
@@ -59,7 +60,8 @@ words! {
 words! {
     /// How far a run came.
     RunState {
-        /// Its process is at work, or was killed and nobody has called [`crate::Store::recover`] since.
+        /// Its process is at work, or was killed and nobody has called [`crate::Store::recover`]
+        /// since.
         Running = "running",
         /// It came to its end, whatever its benchmarks did.
         Finished = "finished",
@@ -138,7 +140,8 @@ pub struct NewRun {
     pub settings: String,
     /// Seed of all randomness in the run.
     pub seed: u64,
-    /// Digest of the uncommitted changes of the working tree; `None` when it was clean or not involved.
+    /// Digest of the uncommitted changes of the working tree; `None` when it was clean or not
+    /// involved.
     pub dirty_digest: Option<String>,
 }
 
@@ -306,7 +309,8 @@ pub struct ComparisonLaunch {
 pub struct ComparisonResult {
     /// `contender / reference - 1`; `None` when nothing was measured.
     pub change: Option<f64>,
-    /// Bounds of the change; `None` when there is no interval, for the reason given in the details.
+    /// Bounds of the change; `None` when there is no interval, for the reason given in the
+    /// details.
     pub interval: Option<(f64, f64)>,
     /// Confidence of the interval, a fraction.
     pub confidence: Option<f64>,

@@ -1,5 +1,5 @@
-//! How samples are kept in a blob: little-endian `f64`, nothing else, and the number of them in a column beside it.
-//! It must not know what the numbers mean.
+//! How samples are kept in a blob: little-endian `f64`, nothing else, and the number of them in a
+//! column beside it. It must not know what the numbers mean.
 
 /// Packs samples for a blob column.
 pub fn encode_samples(samples: &[f64]) -> Vec<u8> {

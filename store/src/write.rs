@@ -1,5 +1,5 @@
-//! Statements that change the store. Each is a transaction of its own, so a killed writer leaves whole rows only.
-//! It must not know who reads them.
+//! Statements that change the store. Each is a transaction of its own, so a killed writer leaves
+//! whole rows only. It must not know who reads them.
 
 use rusqlite::{Params, Transaction, TransactionBehavior, params};
 
@@ -35,7 +35,8 @@ impl Store {
         )
     }
 
-    /// Stores a revision, or replaces what is known about it (a shallow clone does not know all parents).
+    /// Stores a revision, or replaces what is known about it (a shallow clone does not know all
+    /// parents).
     ///
     /// # Errors
     /// As [`Store::upsert_host`].
@@ -83,8 +84,8 @@ impl Store {
         .map(RunId)
     }
 
-    /// Adds what belongs to no single benchmark to a run: skipped targets, benchmarks on one side only. Replaces
-    /// what was there.
+    /// Adds what belongs to no single benchmark to a run: skipped targets, benchmarks on one side
+    /// only. Replaces what was there.
     ///
     /// # Errors
     /// As [`Store::upsert_host`]; `details` must be JSON.
@@ -121,10 +122,11 @@ impl Store {
         self.change_one("take back the run", "DELETE FROM run WHERE id = ?1", params![run.0])
     }
 
-    /// Marks runs whose process is gone as interrupted and returns them. What they stored stays readable.
+    /// Marks runs whose process is gone as interrupted and returns them. What they stored stays
+    /// readable.
     ///
-    /// `alive` gets the process id and the Unix time in milliseconds at which the run began, so that a process that
-    /// began later and was given the same id can be told apart.
+    /// `alive` gets the process id and the Unix time in milliseconds at which the run began, so
+    /// that a process that began later and was given the same id can be told apart.
     ///
     /// # Errors
     /// As [`Store::upsert_host`].
@@ -280,8 +282,8 @@ impl Store {
     /// Adds the pairs of one launch.
     ///
     /// # Errors
-    /// As [`Store::upsert_host`]; `lead`, `reference` and `contender` must be equally long, `lead` may hold `R` and
-    /// `C` only, and a launch number can be stored once only.
+    /// As [`Store::upsert_host`]; `lead`, `reference` and `contender` must be equally long, `lead`
+    /// may hold `R` and `C` only, and a launch number can be stored once only.
     pub fn add_comparison_launch(
         &self,
         id: ComparisonId,

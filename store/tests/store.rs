@@ -1,4 +1,5 @@
-//! Stores rows into real SQLite files and reads them back, also from files that are new, damaged, foreign or read-only.
+//! Stores rows into real SQLite files and reads them back, also from files that are new, damaged,
+//! foreign or read-only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -491,7 +492,8 @@ fn a_folder_that_cannot_be_written_is_read_only() {
     filled(&path).close().unwrap();
     let set = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
     set(0o555);
-    // The superuser may write anywhere, so under it the folder is no obstacle and there is nothing to see.
+    // The superuser may write anywhere, so under it the folder is no obstacle and there is nothing
+    // to see.
     let obstacle = fs::write(folder.path().join("probe"), "").is_err();
     if obstacle {
         let error = refused(Store::open(folder.path().join("new.sqlite")));

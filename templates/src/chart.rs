@@ -21,7 +21,8 @@ const SPARK: (f64, f64) = (120.0, 24.0);
 pub(crate) const BAR: (f64, f64) = (240.0, 20.0);
 /// A label of the commit axis needs about this much room.
 const LABEL_ROOM: f64 = 78.0;
-/// Above this many points, per-point tooltips would make the page heavy; the table has their text anyway.
+/// Above this many points, per-point tooltips would make the page heavy; the table has their text
+/// anyway.
 const MOST_TOOLTIPS: usize = 150;
 
 /// One point of a series.
@@ -192,7 +193,8 @@ pub(crate) fn spark(values: &[f64]) -> Option<Spark> {
     })
 }
 
-/// The largest change that the axis of paired results shows, from everything drawn on it: a round fraction.
+/// The largest change that the axis of paired results shows, from everything drawn on it: a round
+/// fraction.
 pub(crate) fn bar_reach(changes: impl Iterator<Item = f64>) -> f64 {
     let largest = changes
         .filter(|change| change.is_finite())
@@ -201,7 +203,8 @@ pub(crate) fn bar_reach(changes: impl Iterator<Item = f64>) -> f64 {
     steps.into_iter().find(|step| largest <= *step).unwrap_or(largest)
 }
 
-/// Places one paired result on an axis that reaches from `-reach` to `reach`; bounds beyond it are cut there.
+/// Places one paired result on an axis that reaches from `-reach` to `reach`; bounds beyond it are
+/// cut there.
 pub(crate) fn bar(change: f64, interval: Option<(f64, f64)>, reach: f64) -> Option<Bar> {
     let place = |change: f64| {
         let share = (change / reach).clamp(-1.0, 1.0);
@@ -215,7 +218,8 @@ pub(crate) fn bar(change: f64, interval: Option<(f64, f64)>, reach: f64) -> Opti
     })
 }
 
-/// The range of the value axis: all values with some air, intervals as far as they do not flatten everything else.
+/// The range of the value axis: all values with some air, intervals as far as they do not flatten
+/// everything else.
 fn range(dots: &[&Dot]) -> Option<(f64, f64)> {
     let least = dots.iter().map(|dot| dot.value).reduce(f64::min)?;
     let most = dots.iter().map(|dot| dot.value).reduce(f64::max)?;
@@ -228,7 +232,8 @@ fn range(dots: &[&Dot]) -> Option<(f64, f64)> {
     };
     let low = bounds().map(|(low, _)| low).fold(least, f64::min).max(least - air);
     let high = bounds().map(|(_, high)| high).fold(most, f64::max).min(most + air);
-    // Even a series that never moves gets an axis of 1 %, so that noise of 0.01 % does not look like a cliff.
+    // Even a series that never moves gets an axis of 1 %, so that noise of 0.01 % does not look
+    // like a cliff.
     let missing = (0.01 * most.abs()).max(f64::MIN_POSITIVE) - (high - low);
     let pad =
         (missing / 2.0).max(0.06 * (high - low)).max(if high > low { 0.0 } else { air / 2.0 });
@@ -323,7 +328,8 @@ mod tests {
     #[test]
     fn two_points_span_the_panel() {
         let chart = chart(&[dot(0, 100.0), dot(1, 110.0)], "ns").unwrap();
-        // The range is 100 to 110 with 6 % of air on both sides: 99.4 to 110.6 over 198 units of height.
+        // The range is 100 to 110 with 6 % of air on both sides: 99.4 to 110.6 over 198 units of
+        // height.
         assert_eq!(chart.line, "M86 199.4L734 22.6");
         assert_eq!(chart.dots, "M86 199.4h0M734 22.6h0");
         assert_eq!(chart.hollow, "");

@@ -1,5 +1,5 @@
-//! The pull-request comment: which rows it shows, in which order, and what goes when it grows too long.
-//! It must not know how a comment is posted or where its numbers come from.
+//! The pull-request comment: which rows it shows, in which order, and what goes when it grows too
+//! long. It must not know how a comment is posted or where its numbers come from.
 
 use std::cmp::Ordering;
 
@@ -86,8 +86,8 @@ pub fn marker(id: &str) -> String {
 
 /// Renders the comment as Markdown of at most [`COMMENT_LIMIT`] bytes.
 ///
-/// A comment that would be longer loses unchanged rows first, then undecided ones, then the benchmarks of one side,
-/// then the smallest changes, and says how many.
+/// A comment that would be longer loses unchanged rows first, then undecided ones, then the
+/// benchmarks of one side, then the smallest changes, and says how many.
 ///
 /// # Errors
 /// Only when the template itself is at fault.
@@ -314,7 +314,8 @@ fn escaped(text: &str) -> String {
     escape_markdown(&clip(text, NAME_LIMIT))
 }
 
-/// A forge leaves text inside `<code>` alone, which a code span cannot offer to a name that holds a backtick.
+/// A forge leaves text inside `<code>` alone, which a code span cannot offer to a name that holds a
+/// backtick.
 fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text))
 }

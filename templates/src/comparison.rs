@@ -1,5 +1,5 @@
-//! The page of one comparison run: an overview, and for each benchmark what its verdict was made of.
-//! It must not know an engine, a store or a clock; every number arrives in a view.
+//! The page of one comparison run: an overview, and for each benchmark what its verdict was made
+//! of. It must not know an engine, a store or a clock; every number arrives in a view.
 
 use minijinja::Error;
 use serde::Serialize;

@@ -133,7 +133,8 @@ struct Overview<'a> {
     spark: Option<Spark>,
 }
 
-/// A change with how it is to be shown: `up` and `down` only when the intervals of both points are apart.
+/// A change with how it is to be shown: `up` and `down` only when the intervals of both points are
+/// apart.
 #[derive(Debug, PartialEq, Serialize)]
 struct Change {
     text: String,
@@ -261,7 +262,8 @@ fn panel<'a>(host: &'a HostSeries, unit: &str) -> HostPanel<'a> {
     }
 }
 
-/// Points of one commit share its place on the axis; one with uncommitted changes stands behind its commit.
+/// Points of one commit share its place on the axis; one with uncommitted changes stands behind its
+/// commit.
 fn dots(points: &[PointView], unit: &str) -> Vec<Dot> {
     let mut slot = 0;
     let mut dots = Vec::with_capacity(points.len());

@@ -181,8 +181,8 @@ mod tests {
         // The half width is 260 - 8.
         assert_eq!((plot.zero, plot.height), (530.0, 96.0));
         assert_eq!(plot.rows, [37.0, 59.0]);
-        // The ends are -5 % and as far up, ln 1 / 0.95 = 0.0513: ln 1.04 is 76.5 % and ln 1.05 95.1 %
-        // of 252.
+        // The ends are -5 % and as far up, ln 1 / 0.95 = 0.0513: ln 1.04 is 76.5 % and ln 1.05 95.1
+        // % of 252.
         assert_eq!(plot.marks[0].intervals, "M722.7 37H769.7");
         assert_eq!(plot.marks[0].kind, Mark::Up);
         assert_eq!(plot.marks[1].shapes, "M525.5 59a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z");

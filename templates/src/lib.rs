@@ -1,5 +1,5 @@
-//! What `cargo nbench` shows: the lines of a result, and pages and the pull-request comment made of them.
-//! It must not know where results come from: no store, no engine, no files, no clock.
+//! What `cargo nbench` shows: the lines of a result, and pages and the pull-request comment made of
+//! them. It must not know where results come from: no store, no engine, no files, no clock.
 
 mod chart;
 mod comment;

@@ -1,6 +1,6 @@
-//! Results as every output has them: the lines of `--format json`, whose field names are public and only
-//! grow, are also what the terminal, pages and comments are made of, what the store keeps and what
-//! `comment --from` reads back. It must not know an engine or a store.
+//! Results as every output has them: the lines of `--format json`, whose field names are public and
+//! only grow, are also what the terminal, pages and comments are made of, what the store keeps and
+//! what `comment --from` reads back. It must not know an engine or a store.
 
 mod note;
 mod words;
@@ -93,7 +93,8 @@ pub struct Rev {
 }
 
 impl Rev {
-    /// Name as the user wrote it, with the commit: `main (0123456789)`, `@tree (0123456789, dirty)`.
+    /// Name as the user wrote it, with the commit: `main (0123456789)`, `@tree (0123456789,
+    /// dirty)`.
     pub fn label(&self) -> String {
         let dirty = if self.dirty { "dirty" } else { "" };
         // A branch without commits has none.
@@ -120,8 +121,8 @@ pub struct TargetLine {
     pub package: String,
     /// Bench target.
     pub target: String,
-    /// The harness in its executable, such as `nbench 0.1.0` or `criterion 0.5.1 (stand-in)`; that of
-    /// the last revision where they differ.
+    /// The harness in its executable, such as `nbench 0.1.0` or `criterion 0.5.1 (stand-in)`; that
+    /// of the last revision where they differ.
     pub harness: String,
 }
 
@@ -164,7 +165,8 @@ pub struct Measurement {
     /// Work per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputLine>,
-    /// Quantities that the benchmark counts itself, such as allocations or a suite's own measurement.
+    /// Quantities that the benchmark counts itself, such as allocations or a suite's own
+    /// measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnLine>,
     /// Remarks on how it was measured; absent when there are none.
@@ -232,7 +234,8 @@ pub struct ThroughputLine {
     pub unit: String,
 }
 
-/// One benchmark against the reference. Changes are `contender / reference - 1`: positive is slower.
+/// One benchmark against the reference. Changes are `contender / reference - 1`: positive is
+/// slower.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct Comparison {
@@ -373,7 +376,8 @@ pub struct Unmatched {
     pub side: String,
 }
 
-/// A target that cannot be measured at a revision: it does not compile there, or has another harness.
+/// A target that cannot be measured at a revision: it does not compile there, or has another
+/// harness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct NotMeasurable {
@@ -476,7 +480,8 @@ impl Summary {
     }
 }
 
-/// Fields without which a line of a type says nothing. The others came later, or have a meaning when absent.
+/// Fields without which a line of a type says nothing. The others came later, or have a meaning
+/// when absent.
 fn required(kind: &str) -> &'static [&'static str] {
     match kind {
         "measurement" => &["package", "target", "benchmark", "estimate"],

@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 
-/// Escapes `text` so that a forge shows it as it is: no markup, HTML, table delimiter, link, mention or reference.
+/// Escapes `text` so that a forge shows it as it is: no markup, HTML, table delimiter, link,
+/// mention or reference.
 ///
-/// Line breaks become spaces. Control characters and those that reorder text become U+FFFD, because they could make a
-/// row read as something else. The result is one line of Markdown that also holds inside an HTML element.
+/// Line breaks become spaces. Control characters and those that reorder text become U+FFFD, because
+/// they could make a row read as something else. The result is one line of Markdown that also holds
+/// inside an HTML element.
 pub fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = [' '; 3];
@@ -19,8 +21,9 @@ pub fn escape_markdown(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // Mentions, references and mail addresses are looked for in the rendered text, where a character
-            // reference is a plain character again. Only a zero-width space in between ends them.
+            // Mentions, references and mail addresses are looked for in the rendered text, where a
+            // character reference is a plain character again. Only a zero-width space
+            // in between ends them.
             '@' | '#' => _ = write!(out, "&#{};&#8203;", u32::from(character)),
             '-' if matches!(previous, [_, 'G' | 'g', 'H' | 'h']) => out.push_str("-&#8203;"),
             // A bare address is a link as soon as it begins with `www.`, without any scheme.
@@ -44,9 +47,9 @@ pub(crate) fn clip(text: &str, limit: usize) -> String {
     }
 }
 
-/// Whether a reader would not see a character as it is: control characters of both sets, line and paragraph separators,
-/// marks that change the direction of writing, and what has no width or is ignored, by which two names could look the
-/// same.
+/// Whether a reader would not see a character as it is: control characters of both sets, line and
+/// paragraph separators, marks that change the direction of writing, and what has no width or is
+/// ignored, by which two names could look the same.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -97,7 +100,8 @@ mod tests {
         }
     }
 
-    /// The rule behind the table: whatever is outside a character reference cannot begin any markup.
+    /// The rule behind the table: whatever is outside a character reference cannot begin any
+    /// markup.
     #[test]
     fn no_string_of_specials_survives() {
         let specials: Vec<char> = "|`<>@#*_~[]()!\\:$\n\r&;{}\"'w.aG1".chars().collect();

@@ -4,7 +4,8 @@
 /// Units of time with their length in nanoseconds, ascending.
 const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
-/// A duration in nanoseconds with three significant digits: `9.23 ns`, `12.4 µs`, `1.20 ms`, `2.35 s`.
+/// A duration in nanoseconds with three significant digits: `9.23 ns`, `12.4 µs`, `1.20 ms`, `2.35
+/// s`.
 ///
 /// Numbers that are not finite are written as `unavailable`.
 pub fn duration(nanoseconds: f64) -> String {
@@ -17,7 +18,8 @@ pub fn duration(nanoseconds: f64) -> String {
     format!("{} {unit}", digits(rounded / scale))
 }
 
-/// A value with three significant digits in its own unit; nanoseconds are shown as [`duration`] shows them.
+/// A value with three significant digits in its own unit; nanoseconds are shown as [`duration`]
+/// shows them.
 pub fn quantity(value: f64, unit: &str) -> String {
     if unit == "ns" || !value.is_finite() {
         duration(value)
@@ -43,9 +45,11 @@ pub fn quantity_interval(low: f64, high: f64, unit: &str) -> String {
     format!("{:.decimals$} to {:.decimals$} {unit}", low / scale, high / scale)
 }
 
-/// A change as a fraction, written in per cent with its sign: `0.021` is `+2.1 %`, `-0.004` is `-0.40 %`.
+/// A change as a fraction, written in per cent with its sign: `0.021` is `+2.1 %`, `-0.004` is
+/// `-0.40 %`.
 ///
-/// Changes below 1 % keep two decimals, those from 100 % on none. What is not finite is written as `unavailable`.
+/// Changes below 1 % keep two decimals, those from 100 % on none. What is not finite is written as
+/// `unavailable`.
 pub fn percent(fraction: f64) -> String {
     if !fraction.is_finite() {
         return "unavailable".to_owned();
@@ -62,8 +66,9 @@ pub fn percent(fraction: f64) -> String {
     format!("{text} %")
 }
 
-/// A change as a fraction: in per cent as [`percent`] writes it, from ten times as long or short on as a factor, `12.0x
-/// slower` or `4000x faster`, since `-100 %` is all that per cent has left for these.
+/// A change as a fraction: in per cent as [`percent`] writes it, from ten times as long or short on
+/// as a factor, `12.0x slower` or `4000x faster`, since `-100 %` is all that per cent has left for
+/// these.
 pub fn change(fraction: f64) -> String {
     let ratio = 1.0 + fraction;
     let (factor, word) = if ratio < 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
@@ -91,7 +96,8 @@ pub fn percent_interval(low: f64, high: f64) -> String {
     format!("{} to {}", change(low), change(high))
 }
 
-/// Labels for the ticks of one axis of durations: all in one unit, with just enough decimals to tell them apart.
+/// Labels for the ticks of one axis of durations: all in one unit, with just enough decimals to
+/// tell them apart.
 pub(crate) fn tick_labels(nanoseconds: &[f64], unit: &str) -> Vec<String> {
     let largest = nanoseconds.iter().fold(0.0_f64, |largest, tick| largest.max(tick.abs()));
     let (scale, unit) = if unit == "ns" { unit_for(largest) } else { (1.0, unit) };

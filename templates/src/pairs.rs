@@ -1,5 +1,5 @@
-//! Geometry of one comparison: log-ratios by launch in, a chart in time order and a histogram on the
-//! same axis out. It must not know HTML, names or verdicts.
+//! Geometry of one comparison: log-ratios by launch in, a chart in time order and a histogram on
+//! the same axis out. It must not know HTML, names or verdicts.
 
 use std::fmt::Write as _;
 

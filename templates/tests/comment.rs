@@ -1,4 +1,5 @@
-//! Snapshots of the comment, and what must hold for every comment: its length, its closed elements, its harmlessness.
+//! Snapshots of the comment, and what must hold for every comment: its length, its closed elements,
+//! its harmlessness.
 
 use nbench_templates::lines::{Comparison, FailureLine, Rev, Summary, Unmatched, Verdict};
 use nbench_templates::*;

@@ -1,5 +1,5 @@
-//! A snapshot of the page of a comparison, and what must hold for every such page: one file that loads
-//! nothing, escapes every name and stays light.
+//! A snapshot of the page of a comparison, and what must hold for every such page: one file that
+//! loads nothing, escapes every name and stays light.
 
 use nbench_templates::lines::{Comparison, LayoutState, Note, OwnChangeLine, Rev, Stop, Verdict};
 use nbench_templates::*;

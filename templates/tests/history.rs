@@ -1,4 +1,5 @@
-//! A snapshot of the page, and what must hold for every page: it is one file, loads nothing and escapes every name.
+//! A snapshot of the page, and what must hold for every page: it is one file, loads nothing and
+//! escapes every name.
 
 use nbench_templates::lines::{Comparison, Rev, Verdict};
 use nbench_templates::*;

@@ -1,5 +1,5 @@
-//! What a suite may write, what it is called, and what its benchmarks do, seen from the other end of the
-//! wire. It must not expect a certain time.
+//! What a suite may write, what it is called, and what its benchmarks do, seen from the other end
+//! of the wire. It must not expect a certain time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Stand-ins without the attribute that silences them, under all lints. A machine without Clippy says that
-//! this was skipped.
+//! Stand-ins without the attribute that silences them, under all lints. A machine without Clippy
+//! says that this was skipped.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,8 @@ fn has_clippy() -> bool {
     found
 }
 
-/// The executors are looked up when the stand-in is built for its own sake, and there is no network.
+/// The executors are looked up when the stand-in is built for its own sake, and there is no
+/// network.
 fn without_dependencies(manifest: &Path) {
     let mut table: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
     table.remove("dependencies");

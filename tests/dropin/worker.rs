@@ -1,4 +1,5 @@
-//! A bench executable as a worker, driven line by line. It must not know what the suite was written for.
+//! A bench executable as a worker, driven line by line. It must not know what the suite was written
+//! for.
 
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};

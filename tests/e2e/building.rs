@@ -204,8 +204,8 @@ fn checkouts_that_share_a_target_directory_are_not_confused() {
     }
 }
 
-/// A build script that stops where git or its directory says anything else than in the user's tree, and a
-/// benchmark whose ids hold paths.
+/// A build script that stops where git or its directory says anything else than in the user's tree,
+/// and a benchmark whose ids hold paths.
 const LOOKS_FOR_GIT: &str = r#"use std::{env, fs, path::Path, process::Command};
 fn main() {
     let git = |arguments: &[&str]| {

@@ -1,5 +1,5 @@
-//! What checkouts hold and what they leave: inputs that git does not carry, files that build scripts
-//! write, and nothing outside of the cache directory.
+//! What checkouts hold and what they leave: inputs that git does not carry, files that build
+//! scripts write, and nothing outside of the cache directory.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! `ab`: what else than the library differs between two revisions. Files that a benchmark may read are
-//! never taken for none of its business; a benchmark's own change and a toolchain's are told.
+//! `ab`: what else than the library differs between two revisions. Files that a benchmark may read
+//! are never taken for none of its business; a benchmark's own change and a toolchain's are told.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

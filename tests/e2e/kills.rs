@@ -1,6 +1,6 @@
-//! Kills at random moments, of the driver and of whatever it has started: what the user owns is as it
-//! was, what was told is stored, and the next run works. `NBENCH_TEST_KILLS` asks for more of them than
-//! a test run has time for, and `NBENCH_TEST_SEED` for others.
+//! Kills at random moments, of the driver and of whatever it has started: what the user owns is as
+//! it was, what was told is stored, and the next run works. `NBENCH_TEST_KILLS` asks for more of
+//! them than a test run has time for, and `NBENCH_TEST_SEED` for others.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! What others' code sees and decides: credentials reach no build and no benchmark, and a change that is
-//! judged by a gate does not choose how.
+//! What others' code sees and decides: credentials reach no build and no benchmark, and a change
+//! that is judged by a gate does not choose how.
 
 use crate::support::Fixture;
 use crate::{AB, RUN, with};

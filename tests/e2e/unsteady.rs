@@ -1,5 +1,5 @@
-//! Suites whose benchmarks depend on the process that offers them, and workers that hold or leave something:
-//! what is measured all the same, and what is said. No test here expects a certain time.
+//! Suites whose benchmarks depend on the process that offers them, and workers that hold or leave
+//! something: what is measured all the same, and what is said. No test here expects a certain time.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::{AB, RUN, with};
 
 const HARNESS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../harness");
 
-/// A repository with these bench targets, each the body of one suite function, at two commits whose library
-/// differs.
+/// A repository with these bench targets, each the body of one suite function, at two commits whose
+/// library differs.
 fn repository(targets: &[(&str, &str)]) -> Fixture {
     let sources: Vec<(&str, String)> = targets
         .iter()

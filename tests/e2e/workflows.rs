@@ -1,6 +1,6 @@
-//! The README's workflows: their steps are run as they stand there, on an artifact that its author made
-//! to harm, and against a forge of the test's own. It knows how a runner lays out its directories, and
-//! only as much YAML as the README uses.
+//! The README's workflows: their steps are run as they stand there, on an artifact that its author
+//! made to harm, and against a forge of the test's own. It knows how a runner lays out its
+//! directories, and only as much YAML as the README uses.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

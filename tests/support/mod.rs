@@ -60,8 +60,8 @@ pub fn skipped(why: &str) {
         std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
 }
 
-/// A repository in a temporary directory, with a cache of its own beside it. All of it vanishes when
-/// the fixture is dropped.
+/// A repository in a temporary directory, with a cache of its own beside it. All of it vanishes
+/// when the fixture is dropped.
 pub struct Fixture {
     home: TempDir,
     root: PathBuf,
@@ -74,7 +74,8 @@ impl Fixture {
         Fixture::with(&["work"])
     }
 
-    /// As [`Fixture::new`], and no other fixture is in use meanwhile: for tests that expect a verdict.
+    /// As [`Fixture::new`], and no other fixture is in use meanwhile: for tests that expect a
+    /// verdict.
     pub fn alone() -> Fixture {
         Fixture::build(&["work"], turn::alone())
     }
@@ -109,7 +110,8 @@ impl Fixture {
 
     fn empty(turn: Option<turn::Turn>) -> Fixture {
         let home = tempfile::Builder::new().prefix("nbench-e2e").tempdir().expect("a directory");
-        // Symbolic links on the way (as /tmp on macOS) would make paths differ from what git prints.
+        // Symbolic links on the way (as /tmp on macOS) would make paths differ from what git
+        // prints.
         let root = home.path().canonicalize().expect("it exists").join("repo");
         fs::create_dir(&root).expect("it is new");
         fs::create_dir(home.path().join("tmp")).expect("it is new");
@@ -305,7 +307,8 @@ impl Fixture {
         entries.flatten().map(|entry| entry.path()).collect()
     }
 
-    /// Opens the store as any program might while `cargo-nbench` has it open; `None` before it exists.
+    /// Opens the store as any program might while `cargo-nbench` has it open; `None` before it
+    /// exists.
     pub fn database(&self) -> Option<rusqlite::Connection> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
         let connection = rusqlite::Connection::open_with_flags(self.store(), flags).ok()?;
@@ -320,7 +323,8 @@ impl Fixture {
     }
 
     /// A command in the repository that sees neither the user's git settings nor a target directory
-    /// that other fixtures share: two of them have packages of equal names, which cargo would confuse.
+    /// that other fixtures share: two of them have packages of equal names, which cargo would
+    /// confuse.
     fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);

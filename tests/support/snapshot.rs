@@ -1,5 +1,5 @@
-//! What a user owns in a repository, bit for bit, so that a test can tell what a command changed. It
-//! leaves out build results, and the folder and admin files that belong to nbench.
+//! What a user owns in a repository, bit for bit, so that a test can tell what a command changed.
+//! It leaves out build results, and the folder and admin files that belong to nbench.
 
 use std::collections::BTreeMap;
 use std::fs;

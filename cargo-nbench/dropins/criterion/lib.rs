@@ -1,5 +1,5 @@
-//! Stands in for the crate `criterion`: the same names and types for a suite, which is then walked and
-//! timed as any suite of this harness is. It owns no measurement of its own and must not print.
+//! Stands in for the crate `criterion`: the same names and types for a suite, which is then walked
+//! and timed as any suite of this harness is. It owns no measurement of its own and must not print.
 
 #[expect(dead_code, reason = "the sources of the harness serve other suites too")]
 mod axis;

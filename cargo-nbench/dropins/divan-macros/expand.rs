@@ -8,7 +8,8 @@ use crate::token::{complain, error, fill, number, read, text, word, write, Sourc
 
 type Tree = TokenTree;
 
-/// An expression of constants is not known here, so that the function is instantiated for this many.
+/// An expression of constants is not known here, so that the function is instantiated for this
+/// many.
 const MOST_CONSTS: usize = 20;
 
 /// What registers the function.
@@ -43,8 +44,8 @@ fn private(options: &Options<'_, Tree>) -> TokenStream {
     fill("hole_krate::__private", &[("krate", &krate)])
 }
 
-/// A static of type `kind` beside the item, which is put into its list before `main`. Two of them on
-/// one item are an error of the compiler.
+/// A static of type `kind` beside the item, which is put into its list before `main`. Two of them
+/// on one item are an error of the compiler.
 fn registered(
     prefix: &str,
     name: &Source,

@@ -1,6 +1,6 @@
-//! The attributes `bench` and `bench_group`: they leave the item as it is and put a static beside it
-//! that registers it before `main`. The crate has no dependency, so tokens are read and written by
-//! hand; it must not know how a benchmark is run.
+//! The attributes `bench` and `bench_group`: they leave the item as it is and put a static beside
+//! it that registers it before `main`. The crate has no dependency, so tokens are read and written
+//! by hand; it must not know how a benchmark is run.
 
 mod expand;
 mod parse;

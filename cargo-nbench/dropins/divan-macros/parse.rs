@@ -1,6 +1,6 @@
-//! Reads the options of an attribute and the signature of the item below it out of tokens. It must not
-//! know the compiler's token types: tokens carry an opaque `source`, so that tests can make them from
-//! text, and every fault names the token it is about.
+//! Reads the options of an attribute and the signature of the item below it out of tokens. It must
+//! not know the compiler's token types: tokens carry an opaque `source`, so that tests can make
+//! them from text, and every fault names the token it is about.
 
 /// One token tree and what it was made from.
 pub struct Token<S> {

@@ -1,5 +1,5 @@
-//! Run-time arguments of a benchmark: made once, named, and handed to it by number. It must not know
-//! where they are run.
+//! Run-time arguments of a benchmark: made once, named, and handed to it by number. It must not
+//! know where they are run.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -72,8 +72,8 @@ impl Cases {
     }
 }
 
-/// How an argument is shown: as `ToString` says, and otherwise as `Debug` says. The method of the type
-/// comes before that of the trait wherever there are both.
+/// How an argument is shown: as `ToString` says, and otherwise as `Debug` says. The method of the
+/// type comes before that of the trait wherever there are both.
 pub struct Shown<'a, T: 'static>(pub &'a T);
 
 #[expect(clippy::to_string_trait_impl, reason = "there is no other trait in scope at the caller")]

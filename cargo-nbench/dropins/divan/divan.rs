@@ -109,8 +109,8 @@ impl Divan {
         self
     }
 
-    /// Leaves out benchmarks whose path contains the pattern. One with characters that mean something
-    /// in regular expressions is without effect.
+    /// Leaves out benchmarks whose path contains the pattern. One with characters that mean
+    /// something in regular expressions is without effect.
     #[must_use]
     pub fn skip_regex(mut self, filter: impl AsRef<str>) -> Divan {
         let filter = filter.as_ref();

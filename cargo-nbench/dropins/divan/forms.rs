@@ -1,5 +1,5 @@
-//! The `Bencher` of a suite: its forms run each sample through the harness's timing loop. It must not
-//! know who asks for samples.
+//! The `Bencher` of a suite: its forms run each sample through the harness's timing loop. It must
+//! not know who asks for samples.
 
 use std::fmt;
 use std::mem::needs_drop;
@@ -51,8 +51,8 @@ impl<'a, 'b> Bencher<'a, 'b> {
         Bencher { context, config: BencherConfig { gen_input: NoInput } }
     }
 
-    /// Times `benched`, on several threads at once where the options say so. Results are dropped after
-    /// the clock has stopped.
+    /// Times `benched`, on several threads at once where the options say so. Results are dropped
+    /// after the clock has stopped.
     pub fn bench<O, B>(self, benched: B)
     where
         B: Fn() -> O + Sync,
@@ -120,8 +120,8 @@ where
         }
     }
 
-    /// Times `benched`, which takes each input by value, on several threads at once where the options
-    /// say so.
+    /// Times `benched`, which takes each input by value, on several threads at once where the
+    /// options say so.
     pub fn bench_values<O, B>(self, benched: B)
     where
         B: Fn(I) -> O + Sync,
@@ -150,7 +150,8 @@ where
         });
     }
 
-    /// Times `benched`, which borrows each input, on several threads at once where the options say so.
+    /// Times `benched`, which borrows each input, on several threads at once where the options say
+    /// so.
     pub fn bench_refs<O, B>(self, benched: B)
     where
         B: Fn(&mut I) -> O + Sync,
@@ -185,10 +186,10 @@ where
     }
 }
 
-/// How many inputs are prepared before the clock starts. They should be in the cache as they are where
-/// few iterations make a sample, and yet hide what reading the clock costs. The number follows from the
-/// type alone, so that two builds of one suite agree: inputs that own memory elsewhere are taken to be
-/// large, the others are as large as they look.
+/// How many inputs are prepared before the clock starts. They should be in the cache as they are
+/// where few iterations make a sample, and yet hide what reading the clock costs. The number
+/// follows from the type alone, so that two builds of one suite agree: inputs that own memory
+/// elsewhere are taken to be large, the others are as large as they look.
 pub(crate) fn chunk<I>(given: Option<u64>) -> u64 {
     const OWNING: u64 = 8;
     const MOST: usize = 1024;

@@ -1,5 +1,6 @@
 //! A stand-in for the crate of this name that keeps its interface and hands every benchmark to a
-//! driver. It owns that interface; the harness, whose files stand beside it, owns timing and the wire.
+//! driver. It owns that interface; the harness, whose files stand beside it, owns timing and the
+//! wire.
 
 // The harness, as it is.
 #[doc(hidden)]

@@ -15,9 +15,9 @@ pub(crate) struct Leaf {
     pub(crate) options: BenchOptions<'static>,
 }
 
-/// All benchmarks in the order of the walk: functions before the modules beside them, each by natural
-/// order of their names and then by where they stand. It follows from the sources alone, so that two
-/// builds of them agree.
+/// All benchmarks in the order of the walk: functions before the modules beside them, each by
+/// natural order of their names and then by where they stand. It follows from the sources alone, so
+/// that two builds of them agree.
 pub(crate) fn leaves(
     benchmarks: &[&'static Benchmark],
     groups: &[&'static Group],

@@ -1,5 +1,5 @@
-//! What the macro makes for each benchmark and group, and the lists it is put into before `main`. It
-//! must not know in which order they run.
+//! What the macro makes for each benchmark and group, and the lists it is put into before `main`.
+//! It must not know in which order they run.
 
 use std::any::Any;
 use std::cmp::Ordering;

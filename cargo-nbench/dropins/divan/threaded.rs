@@ -1,5 +1,5 @@
-//! A sample on several threads: each runs all the iterations, in chunks that all begin at a barrier,
-//! and the slowest one is the time. It must not know who asked for the sample.
+//! A sample on several threads: each runs all the iterations, in chunks that all begin at a
+//! barrier, and the slowest one is the time. It must not know who asked for the sample.
 
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -45,7 +45,8 @@ pub(crate) fn sample<I>(
     sample.region = Region::Parts(CpuTimes::unavailable("the benchmark runs on several threads"));
 }
 
-/// What one thread does. After a panic it still comes to every barrier, where the others wait for it.
+/// What one thread does. After a panic it still comes to every barrier, where the others wait for
+/// it.
 fn run<I>(
     iters: u64,
     chunk: u64,

@@ -1,5 +1,5 @@
-//! The bench targets of one tree, selected and built with a progress display. It must not know how they
-//! are measured, nor that there are other trees.
+//! The bench targets of one tree, selected and built with a progress display. It must not know how
+//! they are measured, nor that there are other trees.
 
 use std::collections::BTreeMap;
 
@@ -67,8 +67,8 @@ pub fn build_hint(target: &FailedTarget) -> String {
     }
 }
 
-/// Selects and builds bench targets with a progress display; cargo's own words go to standard error.
-/// A target that does not build costs no other.
+/// Selects and builds bench targets with a progress display; cargo's own words go to standard
+/// error. A target that does not build costs no other.
 ///
 /// # Errors
 /// When no target builds, or an interruption.
@@ -146,7 +146,8 @@ pub fn is_any_built(targets: &[BuiltTarget]) -> bool {
     targets.iter().any(|target| !matches!(target, BuiltTarget::Failed(_)))
 }
 
-/// Says which targets are served by another harness than ours or its stand-in; nothing where there is none.
+/// Says which targets are served by another harness than ours or its stand-in; nothing where there
+/// is none.
 pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
     let mut targets: BTreeMap<&str, Vec<&str>> = Default::default();
     for line in lines {

@@ -33,7 +33,7 @@ pub(crate) use in_place::load;
 use mirror::Mirror;
 use sha2::{Digest as _, Sha256};
 pub(crate) use sources::{Sources, normal};
-use stand_in::{Injection, Wanted};
+use stand_in::{Injection, WantedHarness};
 pub use unknown::refuse_unknown;
 pub use words::{Words, quoted};
 
@@ -159,9 +159,9 @@ impl Workspace {
         !self.injection.is_empty()
     }
 
-    /// How the working tree itself is built: with stand-ins, in a mirror, or where the target directory
-    /// may be shared, in a target directory of its own, and with the lints that a bench target has
-    /// denied for the real harness as warnings.
+    /// How the working tree itself is built: with stand-ins, in a mirror, or where the target
+    /// directory may be shared, in a target directory of its own, and with the lints that a
+    /// bench target has denied for the real harness as warnings.
     #[must_use]
     pub fn in_place<'a>(&self, dir: &'a Path, options: &BuildOptions) -> BuildContext<'a> {
         let target = options.target_dir.as_ref().unwrap_or(&self.target_directory);
@@ -221,9 +221,9 @@ impl Workspace {
 /// Where builds of a working tree go that must not meet others.
 struct OwnTarget {
     path: PathBuf,
-    /// Whether other checkouts may build in the user's target directory too. Cargo tells packages by
-    /// their place in a workspace and files by their times, so it takes the code of another checkout
-    /// for this one's.
+    /// Whether other checkouts may build in the user's target directory too. Cargo tells packages
+    /// by their place in a workspace and files by their times, so it takes the code of another
+    /// checkout for this one's.
     is_shared: bool,
 }
 
@@ -273,8 +273,8 @@ pub enum Selected {
     },
 }
 
-/// Reads the workspace of a side with its toolchain and configuration. Other harnesses of the workspace
-/// are replaced by stand-ins wherever cargo takes them.
+/// Reads the workspace of a side with its toolchain and configuration. Other harnesses of the
+/// workspace are replaced by stand-ins wherever cargo takes them.
 ///
 /// # Errors
 ///
@@ -295,7 +295,7 @@ fn injected(
     context: &BuildContext<'_>,
     options: &BuildOptions,
     may_patch: bool,
-) -> Result<Result<Workspace, (BTreeSet<Wanted>, String)>, Failure> {
+) -> Result<Result<Workspace, (BTreeSet<WantedHarness>, String)>, Failure> {
     let mut wanted = stand_in::locked(context, options);
     let mut refusal = None;
     loop {

@@ -1,6 +1,7 @@
-//! Makes the compiler forget in which of several checkouts it works: cargo puts the absolute path of a
-//! package outside of the workspace into symbols and panic messages, and two checkouts of equal sources
-//! would differ. It stands in the compiler wrapper; it does not know what the crates are for.
+//! Makes the compiler forget in which of several checkouts it works: cargo puts the absolute path
+//! of a package outside of the workspace into symbols and panic messages, and two checkouts of
+//! equal sources would differ. It stands in the compiler wrapper; it does not know what the crates
+//! are for.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -20,8 +21,8 @@ const PLACES: [&str; 4] = ["--extern", "--out-dir", "-L", "--diagnostic-width"];
 /// Codegen options that name a place or are derived from one.
 const PLACE_OPTIONS: [&str; 4] = ["metadata=", "extra-filename=", "incremental=", "linker="];
 
-/// The variable that makes the wrapper forget these directories. Nothing where their names cannot stand
-/// in a list.
+/// The variable that makes the wrapper forget these directories. Nothing where their names cannot
+/// stand in a list.
 pub(crate) fn variable(directories: &[&Path]) -> Option<(String, String)> {
     let list = env::join_paths(directories).ok()?;
     Some((DIRECTORY.to_owned(), list.into_string().ok()?))

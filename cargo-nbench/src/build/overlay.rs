@@ -20,7 +20,7 @@ use crate::failure::{Exit, Failure};
 
 /// What an overlay is made of.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
+pub struct OverlaySources<'a> {
     /// The workspace that has the benchmarks.
     pub contender: &'a Workspace,
     /// The root of the contender's checkout.
@@ -55,7 +55,7 @@ pub struct Overlay {
 ///
 /// A build failure when the package is missing at this side, and an error of
 /// the file system.
-pub fn generate(sources: &Sources<'_>, out: &Path) -> Result<Overlay, Failure> {
+pub fn generate(sources: &OverlaySources<'_>, out: &Path) -> Result<Overlay, Failure> {
     let name = sources.package;
     let missing = |what: &str| {
         Failure::new(Exit::Build, format!("{what} has no package `{name}`"))
@@ -145,7 +145,7 @@ impl Overlay {
 }
 
 fn manifest(
-    sources: &Sources<'_>,
+    sources: &OverlaySources<'_>,
     name: &str,
     contender: &Package,
     side: &Package,

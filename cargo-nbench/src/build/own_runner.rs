@@ -1,6 +1,6 @@
 //! Which criterion suites are measured with criterion's own runner, and their builds with the real
-//! criterion: those that do not compile with what stands in for it, or all on request. It must not know
-//! how such a suite is driven.
+//! criterion: those that do not compile with what stands in for it, or all on request. It must not
+//! know how such a suite is driven.
 
 use nbench_templates::lines::{Line, Skipped};
 
@@ -22,7 +22,8 @@ pub struct Place<'p> {
     pub context: &'p BuildContext<'p>,
 }
 
-/// Splits targets into those that the user wants measured with criterion's own runner, and the others.
+/// Splits targets into those that the user wants measured with criterion's own runner, and the
+/// others.
 pub fn on_request(
     workspace: &Workspace,
     options: &BuildOptions,
@@ -170,8 +171,8 @@ pub fn rescue(
     Ok(())
 }
 
-/// Whether the real criterion may compile where the stand-in does not: building it takes minutes, so
-/// only errors of the target itself that name something of criterion's are worth it.
+/// Whether the real criterion may compile where the stand-in does not: building it takes minutes,
+/// so only errors of the target itself that name something of criterion's are worth it.
 fn may_be_the_stand_in(target: &FailedTarget) -> bool {
     target.is_its_own_fault() && target.log.iter().any(|line| names_harness(line))
 }
@@ -190,7 +191,8 @@ fn explain(known: &mut FailedTarget, again: FailedTarget) {
     }
 }
 
-/// What is not measured because one revision needs criterion's own runner and another cannot have it.
+/// What is not measured because one revision needs criterion's own runner and another cannot have
+/// it.
 pub fn mismatch(target: BuiltTarget) -> (String, String, String) {
     match target {
         BuiltTarget::Ready(executable) => {

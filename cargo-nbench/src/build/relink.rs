@@ -1,5 +1,5 @@
-//! Links a bench executable again with its functions in another order, by replaying the command that
-//! was kept with its build. It knows linkers; it must not know why another order is wanted.
+//! Links a bench executable again with its functions in another order, by replaying the command
+//! that was kept with its build. It knows linkers; it must not know why another order is wanted.
 
 mod align;
 pub(crate) mod capture;
@@ -26,22 +26,22 @@ const TAIL: usize = 600;
 
 /// An executable that can be linked again.
 #[derive(Debug, Clone)]
-pub struct Layouts {
+pub struct Relinker {
     call: Call,
     linker: Linker,
     place: PathBuf,
     /// Longest time of one link.
     limit: Duration,
-    /// Time of one link (seconds), once [`Layouts::prove`] has measured it.
+    /// Time of one link (seconds), once [`Relinker::prove`] has measured it.
     seconds: f64,
 }
 
-impl Layouts {
+impl Relinker {
     /// Reads the link command that was kept beside `executable`.
     ///
     /// # Errors
     /// Why its layout cannot be varied, as a fragment, with what would help.
-    pub fn read(executable: &Path) -> Result<Layouts, String> {
+    pub fn read(executable: &Path) -> Result<Relinker, String> {
         let file = |extension: &str| {
             let name = executable.file_name().unwrap_or_default();
             executable.with_file_name(beside(name, extension))
@@ -63,7 +63,7 @@ impl Layouts {
         if !same(&place.join(call.output()), executable) {
             return Err("the link command kept beside it makes another file".to_owned());
         }
-        Ok(Layouts { call, linker, place, limit: LIMITS.0, seconds: 0.0 })
+        Ok(Relinker { call, linker, place, limit: LIMITS.0, seconds: 0.0 })
     }
 
     /// Links once in the original order, into `scratch`, and compares with `executable`: what is
@@ -86,8 +86,8 @@ impl Layouts {
         Ok(())
     }
 
-    /// Lets every function start at a cache line in layouts drawn from here on, by linking copies of the
-    /// objects, which are kept in `directory`.
+    /// Lets every function start at a cache line in layouts drawn from here on, by linking copies
+    /// of the objects, which are kept in `directory`.
     ///
     /// # Errors
     /// When the copies cannot be made, as a fragment; layouts stay as they were then.
@@ -104,7 +104,7 @@ impl Layouts {
         Ok(())
     }
 
-    /// Seconds that one link takes; 0 before [`Layouts::prove`].
+    /// Seconds that one link takes; 0 before [`Relinker::prove`].
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -1,5 +1,5 @@
-//! The sides of a comparison: one checkout and one set of executables per revision, built with equal
-//! flags and toolchain. It does not run what it built.
+//! The sides of a comparison: one checkout and one set of executables per revision, built with
+//! equal flags and toolchain. It does not run what it built.
 
 mod absent;
 mod building;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub use building::build_sides;
 use confounded::Half;
 use nbench_templates::lines::Line;
-use toolchains::Request as Asked;
+use toolchains::ToolchainRequest;
 use untracked::Trees;
 
 use crate::build::cargo::{BuildOptions, Executable};
@@ -31,7 +31,7 @@ pub struct Side {
     /// Its executables by package and target.
     pub executables: BTreeMap<(String, String), Executable>,
     /// The toolchain that its toolchain file asks for.
-    asked: Asked,
+    asked: ToolchainRequest,
     /// Its checkout, held as long as its executables run.
     pub(crate) slot: Rc<Slot>,
 }
@@ -42,7 +42,8 @@ pub struct Sides {
     pub sides: Vec<Side>,
     /// Skipped targets of the last side, and targets that do not compile at a revision.
     pub remarks: Vec<Line>,
-    /// The toolchain of the last side, for the record; that of every side where they have their own.
+    /// The toolchain of the last side, for the record; that of every side where they have their
+    /// own.
     pub toolchain: nbench_store::Toolchain,
     /// The root of the user's working tree.
     pub(crate) user: PathBuf,
@@ -50,13 +51,14 @@ pub struct Sides {
     place: PathBuf,
     /// Name of the toolchain that all sides are built with.
     used: String,
-    /// Whether the benchmarks are the same everywhere, and whether each side has its own toolchain.
+    /// Whether the benchmarks are the same everywhere, and whether each side has its own
+    /// toolchain.
     overlay: bool,
     own_toolchains: bool,
 }
 
 /// Where in the repository the user stands and what is to be built there.
-pub struct Wish<'w> {
+pub struct BuildRequest<'w> {
     /// The repository.
     pub repository: &'w Repository,
     /// The user's current directory.
@@ -87,8 +89,9 @@ fn halves<'s>(
 }
 
 impl Sides {
-    /// Whether a target, of which every side has one of the `executables`, needs no measuring: every side loads the same code, nothing that differs
-    /// between the trees may be read at run time, and no toolchain was made equal.
+    /// Whether a target, of which every side has one of the `executables`, needs no measuring:
+    /// every side loads the same code, nothing that differs between the trees may be read at
+    /// run time, and no toolchain was made equal.
     ///
     /// # Errors
     /// When an executable or a tree cannot be read.
@@ -130,8 +133,8 @@ impl Sides {
         Ok(true)
     }
 
-    /// Why a benchmark failed at the side of this name, or at any, when its checkout lacks a file of
-    /// the user's.
+    /// Why a benchmark failed at the side of this name, or at any, when its checkout lacks a file
+    /// of the user's.
     pub fn explain(&self, label: Option<&str>, message: &str) -> Option<String> {
         let meant = |side: &&Side| label.is_none_or(|label| side.revision.label == label);
         self.sides.iter().filter(meant).find_map(|side| {
@@ -140,8 +143,8 @@ impl Sides {
         })
     }
 
-    /// Notes that every comparison of a target needs, by reference and contender: what else than the
-    /// library differs between the two, and what a gate makes of it where there is one.
+    /// Notes that every comparison of a target needs, by reference and contender: what else than
+    /// the library differs between the two, and what a gate makes of it where there is one.
     ///
     /// # Errors
     /// When a tree cannot be read.

@@ -120,8 +120,8 @@ pub struct FilterArgs {
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Selection")]
 pub struct StoredFilterArgs {
-    /// Only benchmarks whose id contains this, case ignored, or matches it as a pattern for the whole
-    /// id where it holds `*` or `?`; can be repeated, any may match.
+    /// Only benchmarks whose id contains this, case ignored, or matches it as a pattern for the
+    /// whole id where it holds `*` or `?`; can be repeated, any may match.
     #[arg(short, long, value_name = "FILTER")]
     pub filter: Vec<String>,
     /// Leave out benchmarks whose id contains or matches this; can be repeated.
@@ -166,8 +166,8 @@ pub struct BuildArgs {
     /// Directory for build artefacts (`run` and `list`; `ab` keeps one per revision).
     #[arg(long, value_name = "DIR")]
     pub target_dir: Option<PathBuf>,
-    /// Measure criterion suites with criterion's own runner, in blocks that pair more weakly, instead
-    /// of with what stands in for criterion.
+    /// Measure criterion suites with criterion's own runner, in blocks that pair more weakly,
+    /// instead of with what stands in for criterion.
     #[arg(long)]
     pub criterion_runner: bool,
     /// Path to Cargo.toml.
@@ -200,8 +200,8 @@ pub struct PlanArgs {
     /// Bound on the measuring time of the whole suite, such as 20s or 2m.
     #[arg(long, value_parser = nbench_config::parse_duration, value_name = "TIME")]
     pub budget: Option<Duration>,
-    /// Seed of orders and layouts, and of `nbench::seed()` in benchmarks; without it `ab` draws the
-    /// former and tells them.
+    /// Seed of orders and layouts, and of `nbench::seed()` in benchmarks; without it `ab` draws
+    /// the former and tells them.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Longest time one batch may take before its worker is given up [default: 60s].
@@ -249,8 +249,8 @@ pub struct StoreArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
-    /// the whole id.
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern
+    /// for the whole id.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
     /// Which benchmarks.
@@ -283,15 +283,15 @@ pub struct AbArgs {
     /// Which benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Measure one set of benchmarks, those of the last revision (by default the working tree), against
-    /// every revision's library, also where they did not exist yet.
+    /// Measure one set of benchmarks, those of the last revision (by default the working tree),
+    /// against every revision's library, also where they did not exist yet.
     #[arg(long, conflicts_with = "criterion_runner")]
     pub overlay_benches: bool,
     /// Measure even if both sides are the same code.
     #[arg(long)]
     pub force: bool,
-    /// Build each revision with the toolchain that its rust-toolchain.toml asks for, instead of all
-    /// with that of this directory; they must be installed.
+    /// Build each revision with the toolchain that its rust-toolchain.toml asks for, instead of
+    /// all with that of this directory; they must be installed.
     #[arg(long)]
     pub own_toolchains: bool,
     /// Exit 1 if a benchmark is slower (`slower`, also without a value), or also exit 6 if one is
@@ -317,12 +317,13 @@ pub struct AbArgs {
     /// [default: shared].
     #[arg(long, value_parser = words(["shared", "equal-time"]).try_map(|word| parse_batching(&word)), value_name = "HOW", help_heading = "Measurement")]
     pub batching: Option<Batching>,
-    /// What the interval is made from: `signed-rank` over launches, or `block-bootstrap` over pairs,
-    /// which is too narrow; for studies of the method [default: signed-rank].
+    /// What the interval is made from: `signed-rank` over launches, or `block-bootstrap` over
+    /// pairs, which is too narrow; for studies of the method [default: signed-rank].
     #[arg(long, hide = true, value_parser = words(["signed-rank", "block-bootstrap"]).try_map(|word| parse_interval(&word)), value_name = "METHOD", help_heading = "Measurement")]
     pub interval: Option<IntervalMethod>,
-    /// End the worker of one side before that of the next begins, for benchmarks of which only one can
-    /// run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where it helps.
+    /// End the worker of one side before that of the next begins, for benchmarks of which only one
+    /// can run at a time (a fixed port, a lock file); weaker pairing. Chosen by itself where
+    /// it helps.
     #[arg(long, help_heading = "Measurement")]
     pub one_at_a_time: bool,
     /// With several contenders, also compare these with each other.
@@ -348,8 +349,8 @@ pub struct AbArgs {
 /// Arguments of `aa`.
 #[derive(Debug, Args)]
 pub struct AaArgs {
-    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
-    /// the whole id.
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern
+    /// for the whole id.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
     /// Which benchmarks.
@@ -399,8 +400,8 @@ pub struct CompareArgs {
     /// The run or revision that is compared with A. Without both, the newest runs are listed.
     #[arg(value_name = "B")]
     pub current: Option<String>,
-    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
-    /// the whole id.
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern
+    /// for the whole id.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
     /// Which benchmarks.
@@ -435,8 +436,8 @@ pub enum MethodArg {
 /// Arguments of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
-    /// the whole id.
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern
+    /// for the whole id.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
     /// Which benchmarks.
@@ -493,8 +494,8 @@ pub struct CommentArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern for
-    /// the whole id.
+    /// Only benchmarks whose id contains one of these, case ignored; `*` and `?` make it a pattern
+    /// for the whole id.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
     /// Which benchmarks.

@@ -1,5 +1,5 @@
-//! From flags, environment and `nbench.toml` to validated settings: where the workspace is, where the
-//! store is, how to measure. Nothing below sees flags.
+//! From flags, environment and `nbench.toml` to validated settings: where the workspace is, where
+//! the store is, how to measure. Nothing below sees flags.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -190,8 +190,8 @@ const VARIABLES: [&str; 7] = [
     "NBENCH_THRESHOLD",
 ];
 
-/// The refusal of a variable that is nearly one of ours: what it sets would have no effect, in silence.
-/// Others that begin like ours may be somebody else's.
+/// The refusal of a variable that is nearly one of ours: what it sets would have no effect, in
+/// silence. Others that begin like ours may be somebody else's.
 fn misspelt(names: impl Iterator<Item = String>) -> Option<Failure> {
     let ours = |name: &String| name.starts_with("NBENCH_") && !VARIABLES.contains(&name.as_str());
     names.filter(ours).find_map(|name| {

@@ -1,5 +1,5 @@
-//! What to write instead of a flag of another harness, and of a verb with swapped letters. It knows the
-//! words of the command line and must not know what they do.
+//! What to write instead of a flag of another harness, and of a verb with swapped letters. It knows
+//! the words of the command line and must not know what they do.
 
 use clap::error::{ContextKind, ContextValue};
 

@@ -1,5 +1,5 @@
-//! `cargo nbench aa`: the working tree against itself, again and again, so that a maintainer sees what
-//! this host and this suite can and cannot tell before trusting a verdict.
+//! `cargo nbench aa`: the working tree against itself, again and again, so that a maintainer sees
+//! what this host and this suite can and cannot tell before trusting a verdict.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use nbench_templates::lines::{FailureLine, Line};
 use nbench_templates::number::percent;
 
 use crate::build::built::tell_harnesses;
-use crate::build::sides::{Sides, Wish, build_sides};
+use crate::build::sides::{BuildRequest, Sides, build_sides};
 use crate::cli::args::AaArgs;
 use crate::cli::settings::{self, build_options, flag_layer};
 use crate::commands::{filter_of, none_of, nothing_selected, starter};
@@ -149,7 +149,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         term.warn(&busy);
     }
     let options = build_options(&args.build);
-    let wish = Wish {
+    let request = BuildRequest {
         repository: &repository,
         here: &here,
         options: &options,
@@ -158,7 +158,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
         share: &settings.share,
         own_toolchains: false,
     };
-    let built = build_sides(term, &wish, &[tree.clone(), tree])?;
+    let built = build_sides(term, &request, &[tree.clone(), tree])?;
     let (targets, _) = built.common();
     for line in &built.remarks {
         report::print(term, line);
@@ -206,7 +206,8 @@ fn settings_of(args: &AaArgs, root: &Path) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Where the layouts of each target come from: each copy draws its own, as two builds would have them.
+/// Where the layouts of each target come from: each copy draws its own, as two builds would have
+/// them.
 fn supplies(term: &mut Term, settings: &Settings, built: &Sides, listed: &[Listed]) -> Vec<Supply> {
     let mut supplies = Vec::new();
     for target in listed {

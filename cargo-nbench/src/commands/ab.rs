@@ -16,7 +16,7 @@ use nbench_templates::lines::Line;
 
 use crate::build::built::tell_harnesses;
 use crate::build::fingerprint::host_row;
-use crate::build::sides::{Sides, Wish, build_sides};
+use crate::build::sides::{BuildRequest, Sides, build_sides};
 use crate::cli::args::{AbArgs, GatePolicy};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
@@ -56,7 +56,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     introduce(term, &repository, &revisions, why.as_deref());
 
     let options = build_options(&args.build);
-    let wish = Wish {
+    let request = BuildRequest {
         repository: &repository,
         here: &here,
         options: &options,
@@ -65,7 +65,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         share: &settings.share,
         own_toolchains: args.own_toolchains,
     };
-    let built = build_sides(term, &wish, &revisions)?;
+    let built = build_sides(term, &request, &revisions)?;
     let (targets, unmatched) = built.common();
     let last = &revisions[revisions.len() - 1];
     let overlay = OverlayOffer { is_given: args.overlay_benches, options: &options, last };
@@ -119,7 +119,8 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     Ok(conclude(term, args, ended, &root))
 }
 
-/// The settings in force: with a gate those of the reference, and for both what only this command has.
+/// The settings in force: with a gate those of the reference, and for both what only this command
+/// has.
 fn settings_of(
     term: &mut Term,
     args: &AbArgs,
@@ -228,7 +229,8 @@ fn title(root: &Path) -> String {
     root.file_name().map_or("comparison".into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The failure of a word that is no revision, where it is the value of a flag that takes one behind `=` only.
+/// The failure of a word that is no revision, where it is the value of a flag that takes one behind
+/// `=` only.
 fn detached(args: &AbArgs, failure: Failure) -> Failure {
     let is_named = |word: &&String| failure.error.contains(&format!("no revision `{word}`"));
     let Some(word) = args.revisions.iter().find(is_named) else { return failure };

@@ -331,7 +331,8 @@ fn method(comparisons: &[&Comparison]) -> String {
     )
 }
 
-/// Sentences of the run on all changes together. They are not computed anew: two means of one run would differ.
+/// Sentences of the run on all changes together. They are not computed anew: two means of one run
+/// would differ.
 fn together(lines: &[Line]) -> Vec<String> {
     let means = lines.iter().rev().find_map(|line| match line {
         Line::Summary(summary) => Some(&summary.geometric_means),

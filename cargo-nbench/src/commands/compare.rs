@@ -31,8 +31,8 @@ use crate::term::{Term, Text, Tone};
 /// The sentence that stands by every result, for people and in JSON.
 const NOT_PAIRED: &str = "not paired: includes whatever the machine did in between";
 
-/// Reads two runs, refuses what cannot be compared, and shows one line per benchmark; without two names it
-/// lists the runs that there are.
+/// Reads two runs, refuses what cannot be compared, and shows one line per benchmark; without two
+/// names it lists the runs that there are.
 ///
 /// # Errors
 /// When a run cannot be found, when host, toolchain or settings differ, when nothing is common, or

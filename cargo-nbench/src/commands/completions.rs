@@ -6,7 +6,8 @@ use crate::cli::args::{Cli, CompletionsArgs};
 use crate::failure::Exit;
 use crate::term::Term;
 
-/// Prints the script; shells complete the program `cargo-nbench`, since cargo's own completion is not ours.
+/// Prints the script; shells complete the program `cargo-nbench`, since cargo's own completion is
+/// not ours.
 pub fn completions(term: &mut Term, args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
     let mut command = Cli::command().bin_name("cargo-nbench");

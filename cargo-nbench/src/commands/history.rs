@@ -1,4 +1,5 @@
-//! `cargo nbench history`: stored values by commit, in first-parent order, never joined across hosts.
+//! `cargo nbench history`: stored values by commit, in first-parent order, never joined across
+//! hosts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -128,8 +129,8 @@ impl Order {
         order
     }
 
-    /// Where a result stands: its commit, else a commit with the same tree, else in front of all (on
-    /// another branch, or too old).
+    /// Where a result stands: its commit, else a commit with the same tree, else in front of all
+    /// (on another branch, or too old).
     fn place(&self, row: &MeasurementRow) -> usize {
         self.known_place(row).unwrap_or(0)
     }
@@ -156,8 +157,8 @@ impl Order {
         of(one).is_some_and(|digest| of(other) == Some(digest))
     }
 
-    /// Whether a point may serve as the predecessor of a later one. Dirty trees and commits of other branches
-    /// never do.
+    /// Whether a point may serve as the predecessor of a later one. Dirty trees and commits of
+    /// other branches never do.
     fn leads_on(&self, row: &MeasurementRow) -> bool {
         row.dirty_digest.is_none() && (self.by_commit.is_empty() || self.known_place(row).is_some())
     }

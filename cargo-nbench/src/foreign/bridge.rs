@@ -1,6 +1,6 @@
-//! Lets criterion's own runner serve a driver of ours: this program stands between the two, a worker
-//! to the driver and the runner to an executable that was built with the real criterion. It must not
-//! know what is compared, and the only time it takes is that of a whole block.
+//! Lets criterion's own runner serve a driver of ours: this program stands between the two, a
+//! worker to the driver and the runner to an executable that was built with the real criterion. It
+//! must not know what is compared, and the only time it takes is that of a whole block.
 
 mod arguments;
 mod driver;
@@ -18,7 +18,8 @@ use message::{Message, OfferedId};
 use nbench::wire::{FromDriver, FromWorker, Hello, Offer, PROTOCOL};
 use process::{BridgeError, CriterionRun, RunnerRelease, Suite};
 
-/// The `pairing` of benchmarks that are sampled in runs of their own length, as it stands on the wire.
+/// The `pairing` of benchmarks that are sampled in runs of their own length, as it stands on the
+/// wire.
 pub(crate) const BLOCKS: &str = "blocks";
 
 /// The word that makes this program a bridge; no command that anyone types.

@@ -1,9 +1,10 @@
-//! Stand-ins: crates of the same name as another harness, made of this harness's own sources, that a
-//! suite is built against instead. It owns what they consist of and writes them into a directory; it must
-//! not know cargo, nor when a stand-in is used.
+//! Stand-ins: crates of the same name as another harness, made of this harness's own sources, that
+//! a suite is built against instead. It owns what they consist of and writes them into a directory;
+//! it must not know cargo, nor when a stand-in is used.
 //!
-//! A stand-in is one package without dependencies, except for the executors a suite has asked for by a
-//! feature. Its manifest is generated, so that it carries the version that the lock file names.
+//! A stand-in is one package without dependencies, except for the executors a suite has asked for
+//! by a feature. Its manifest is generated, so that it carries the version that the lock file
+//! names.
 
 mod criterion;
 mod divan;
@@ -56,9 +57,9 @@ pub fn find(package: &str) -> Option<&'static StandIn> {
     STAND_INS.iter().find(|stand_in| stand_in.package == package)
 }
 
-/// Writes the stand-in for `version` of `package` into `<dir>/<package>`, unless it is there already, and
-/// returns that path. `dir` must be different for different versions of a package and of this program:
-/// what is found there is taken as it is. Several processes may do this at once.
+/// Writes the stand-in for `version` of `package` into `<dir>/<package>`, unless it is there
+/// already, and returns that path. `dir` must be different for different versions of a package and
+/// of this program: what is found there is taken as it is. Several processes may do this at once.
 ///
 /// # Errors
 /// When there is no stand-in for that package, or the directory cannot be written.
@@ -108,8 +109,8 @@ fn write(stand_in: &StandIn, version: &str, dir: &Path, target: &Path) -> io::Re
     }
 }
 
-/// Silences the compiler, whatever version it is and whatever the user asks of it: nobody who builds a
-/// stand-in can do anything about its warnings.
+/// Silences the compiler, whatever version it is and whatever the user asks of it: nobody who
+/// builds a stand-in can do anything about its warnings.
 const QUIET: &str = "#![allow(warnings)]\n";
 
 impl StandIn {
@@ -154,7 +155,8 @@ fn quieted(root: &str) -> String {
     format!("{documentation}{QUIET}{code}")
 }
 
-/// Decides the options of a source text, and gives it the version that its own manifest does not name.
+/// Decides the options of a source text, and gives it the version that its own manifest does not
+/// name.
 fn specialise(text: &str, options: &[(&str, bool)]) -> String {
     let mut text = text.replace("env!(\"CARGO_PKG_VERSION\")", &format!("\"{VERSION}\""));
     for (option, set) in options {

@@ -1,5 +1,5 @@
-//! Whether the machine is busy with something else before a measurement begins. It warns and decides
-//! nothing.
+//! Whether the machine is busy with something else before a measurement begins. It warns and
+//! decides nothing.
 
 use sysinfo::System;
 

@@ -292,8 +292,9 @@ fn uses_threads(unit: &Unit) -> bool {
         || unit.tasks.iter().any(|t| t.trial.calibration().and_then(|c| c.threads) == Some(true))
 }
 
-/// Launches that are expected in all. An open trial counts as if it ended at each of its looks with even
-/// odds, so that the number moves little at a look, and not from the first look's to the last one's.
+/// Launches that are expected in all. An open trial counts as if it ended at each of its looks with
+/// even odds, so that the number moves little at a look, and not from the first look's to the last
+/// one's.
 fn expected_launches(lanes: &[Lane]) -> u64 {
     lanes
         .iter()
@@ -391,8 +392,8 @@ impl Driver<'_> {
                 .iter()
                 .filter_map(|id| lane.units.iter().position(|u| u.offer.id == *id && u.is_open()))
                 .collect();
-            // Each pass ends behind the last benchmark that its workers offer, or behind one that lost a
-            // worker.
+            // Each pass ends behind the last benchmark that its workers offer, or behind one that
+            // lost a worker.
             let mut fruitless = 0;
             while !wanted.is_empty() && !interrupt::requested() {
                 let pass = self.pass(lane, &mut wanted, pilot);

@@ -46,8 +46,8 @@ impl Filter {
         self.matches(&offer.id) && self.tags.iter().all(|tag| offer.tags.contains(tag))
     }
 
-    /// Whether `id` was asked for: it matches one of the texts, if there are any, and none of those to
-    /// be skipped.
+    /// Whether `id` was asked for: it matches one of the texts, if there are any, and none of those
+    /// to be skipped.
     pub fn matches(&self, id: &str) -> bool {
         let any = |texts: &[String]| texts.iter().any(|text| self.one_matches(text, id));
         (self.wanted.is_empty() || any(&self.wanted)) && !any(&self.unwanted)

@@ -1,5 +1,6 @@
-//! By which id a benchmark goes, whatever its process calls it: an id may hold the path of a checkout, a
-//! time, a random number or an address, or may have been renamed. It starts nothing and matches no sides.
+//! By which id a benchmark goes, whatever its process calls it: an id may hold the path of a
+//! checkout, a time, a random number or an address, or may have been renamed. It starts nothing and
+//! matches no sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -144,11 +145,11 @@ pub struct Common {
 
 /// Compares what processes of the same suite offered, `sides[side][process]` being ids in order.
 ///
-/// An id that every process of its side offers stays as it is. The others are paired by their places: every
-/// process must have the same number of them, and each must differ from the one in the same place in
-/// numbers only. Where two of them could then be taken for each other, it is not sure and none is paired: a
-/// process that offers `size-3` and `size-7` and one that offers `size-4` and `size-9` measure
-/// different things.
+/// An id that every process of its side offers stays as it is. The others are paired by their
+/// places: every process must have the same number of them, and each must differ from the one in
+/// the same place in numbers only. Where two of them could then be taken for each other, it is not
+/// sure and none is paired: a process that offers `size-3` and `size-7` and one that offers
+/// `size-4` and `size-9` measure different things.
 pub fn common(sides: &[Vec<Vec<String>>]) -> Common {
     let mut left: Vec<Vec<&String>> = Vec::new();
     let mut kept: BTreeSet<&String> = BTreeSet::new();
@@ -189,8 +190,8 @@ fn paired(processes: &[Vec<&String>]) -> Option<Vec<Pattern>> {
     (distinct.len() == patterns.len()).then_some(patterns)
 }
 
-/// Whether ids that only one of two sides has may be the same ones at another time: as many on both, and each
-/// like the one in its place but for numbers.
+/// Whether ids that only one of two sides has may be the same ones at another time: as many on
+/// both, and each like the one in its place but for numbers.
 pub fn may_be_equal(one: &[String], other: &[String]) -> bool {
     let lacking = |a: &[String], b: &[String]| -> Vec<String> {
         a.iter().filter(|id| !b.contains(id)).cloned().collect()

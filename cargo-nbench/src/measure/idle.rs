@@ -1,5 +1,5 @@
-//! Settings of single benchmarks that fit none: a misspelt name in `nbench.toml` would be silent. It must
-//! not know what the settings say.
+//! Settings of single benchmarks that fit none: a misspelt name in `nbench.toml` would be silent.
+//! It must not know what the settings say.
 
 use std::collections::BTreeSet;
 
@@ -80,8 +80,8 @@ fn describe(what: &str, meant: Option<String>) -> String {
     }
 }
 
-/// A pattern that fits something and is near: a part of an id made one for the whole of it, or with every
-/// part that is misspelt replaced.
+/// A pattern that fits something and is near: a part of an id made one for the whole of it, or with
+/// every part that is misspelt replaced.
 fn pattern_meant(pattern: &str, ids: &[String]) -> Option<String> {
     let fits = |pattern: &String| ids.iter().any(|id| is_pattern_of(pattern, id));
     let wider = [format!("{pattern}/*"), format!("*/{pattern}"), format!("*{pattern}*")];

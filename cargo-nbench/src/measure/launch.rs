@@ -1,4 +1,5 @@
-//! Starting worker processes: environment, process group, private socket. It does not know what is measured with them.
+//! Starting worker processes: environment, process group, private socket. It does not know what is
+//! measured with them.
 
 mod socket;
 mod stderr;
@@ -102,11 +103,12 @@ fn is_inherited_from_cargo(name: &str) -> bool {
 /// Size of a page, within which the place of the stack matters most (bytes).
 pub const PAGE: usize = 4096;
 
-/// How long `NBENCH_PAD` must be for arguments and environment to end at `offset` of a page, whatever
-/// the lengths of paths in them: workers of several sides then have their stacks at the same place.
+/// How long `NBENCH_PAD` must be for arguments and environment to end at `offset` of a page,
+/// whatever the lengths of paths in them: workers of several sides then have their stacks at the
+/// same place.
 fn padding(command: &Command, offset: usize) -> usize {
-    // The program's path is there twice: as the first argument and for the loader. Strings end with a
-    // zero byte, and each has a pointer.
+    // The program's path is there twice: as the first argument and for the loader. Strings end with
+    // a zero byte, and each has a pointer.
     let path = 2 * (command.get_program().len() + 1);
     let arguments: usize = command.get_args().map(|a| a.len() + 1 + size_of::<usize>()).sum();
     let variables: usize = command
@@ -116,7 +118,8 @@ fn padding(command: &Command, offset: usize) -> usize {
     (offset + PAGE - (path + arguments + variables) % PAGE) % PAGE
 }
 
-/// Description of what could not be started: with a runner, that is the program that the system looked for.
+/// Description of what could not be started: with a runner, that is the program that the system
+/// looked for.
 fn unstarted(program: &Program) -> String {
     match program.runner.first() {
         Some(runner) => format!(

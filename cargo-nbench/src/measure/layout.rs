@@ -1,6 +1,6 @@
-//! Layout bias of a comparison: whether its launches had fresh link layouts, whether a second trial must
-//! confirm a call or explain its spread, and what a verdict is worth without. It must not know linkers,
-//! and it writes no result.
+//! Layout bias of a comparison: whether its launches had fresh link layouts, whether a second trial
+//! must confirm a call or explain its spread, and what a verdict is worth without. It must not know
+//! linkers, and it writes no result.
 
 mod supply;
 
@@ -12,8 +12,8 @@ pub use supply::{Drawn, Draws, LayoutSource, Supply, target_seed};
 
 use crate::measure::words;
 
-/// Size (fraction) below which a call may be due to layout alone: the same source linked in another order
-/// differed by up to 4.6 %.
+/// Size (fraction) below which a call may be due to layout alone: the same source linked in another
+/// order differed by up to 4.6 %.
 pub const LAYOUT_BIAS: f64 = 0.05;
 
 /// Launches of a trial that fixes one layout, to see what of the spread is left then.
@@ -43,8 +43,8 @@ enum Phase {
     /// The first trial, which is evidence.
     #[default]
     First,
-    /// The first trial is over and a second one is wanted. It waits for the first trials of its whole
-    /// target, because they share their processes and so have the same layouts.
+    /// The first trial is over and a second one is wanted. It waits for the first trials of its
+    /// whole target, because they share their processes and so have the same layouts.
     Due(SecondTrial),
     /// The second trial draws fresh layouts; the first kept those of the builds.
     Confirming { first: Box<Compare> },
@@ -52,8 +52,8 @@ enum Phase {
     Confirmed { first: Box<Compare> },
     /// The second trial fixes one layout; the first stays the only evidence.
     Explaining { first: Box<Compare> },
-    /// The layout's share in the variance between launches, by contender; `None` where it could not be
-    /// found out.
+    /// The layout's share in the variance between launches, by contender; `None` where it could not
+    /// be found out.
     Explained { shares: Vec<Option<VarianceShare>> },
 }
 
@@ -87,8 +87,8 @@ impl LayoutControl {
         LayoutControl { when, reason, fresh: 0, kept: 0, explain: false, phase: Phase::First }
     }
 
-    /// The same, and where fresh layouts leave a comparison inconclusive some more launches tell how
-    /// much of its spread is layout.
+    /// The same, and where fresh layouts leave a comparison inconclusive some more launches tell
+    /// how much of its spread is layout.
     #[must_use]
     pub fn explaining(self) -> LayoutControl {
         LayoutControl { explain: true, ..self }
@@ -105,8 +105,8 @@ impl LayoutControl {
         }
     }
 
-    /// Takes note that `trial` is over, and returns whether a second one is due. Of a trial that only
-    /// explained another one its findings are kept, and `trial` is that other one again.
+    /// Takes note that `trial` is over, and returns whether a second one is due. Of a trial that
+    /// only explained another one its findings are kept, and `trial` is that other one again.
     pub fn finish(&mut self, trial: &mut Compare) -> bool {
         self.phase = match std::mem::take(&mut self.phase) {
             Phase::First if self.needs_confirmation(trial) => Phase::Due(SecondTrial::Confirm),
@@ -159,8 +159,9 @@ impl LayoutControl {
         Some(purpose)
     }
 
-    /// Gives up a second trial that is due or running, for the reason given. A call that it should have
-    /// confirmed stays unconfirmed; a spread that it should have explained stays unexplained.
+    /// Gives up a second trial that is due or running, for the reason given. A call that it should
+    /// have confirmed stays unconfirmed; a spread that it should have explained stays
+    /// unexplained.
     pub fn give_up(&mut self, trial: &mut Compare, reason: &str) {
         let purpose = match std::mem::take(&mut self.phase) {
             Phase::Due(purpose) => purpose,
@@ -212,8 +213,8 @@ impl LayoutControl {
         }
     }
 
-    /// The trial whose word counts for a contender: the second one where it had to confirm a call of the
-    /// first, else the first.
+    /// The trial whose word counts for a contender: the second one where it had to confirm a call
+    /// of the first, else the first.
     pub fn deciding<'t>(&'t self, trial: &'t Compare, contender: usize) -> &'t Compare {
         match self.first_of_two() {
             Some(first) if !may_be_layout(first, contender) => first,

@@ -1,6 +1,7 @@
-//! Processes that benchmarks started and left behind, in sessions of their own where ending a worker's process
-//! group does not reach them. They would load whatever is measured next. Linux only: elsewhere they cannot be
-//! told from processes of others, and nothing is claimed. It must not end what it has not seen to be ours.
+//! Processes that benchmarks started and left behind, in sessions of their own where ending a
+//! worker's process group does not reach them. They would load whatever is measured next. Linux
+//! only: elsewhere they cannot be told from processes of others, and nothing is claimed. It must
+//! not end what it has not seen to be ours.
 
 #[cfg(target_os = "linux")]
 use std::collections::BTreeSet;
@@ -10,12 +11,13 @@ use std::sync::Mutex;
 #[cfg(target_os = "linux")]
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
-/// Children that were there before any worker: those of a shell that became this program, for instance.
+/// Children that were there before any worker: those of a shell that became this program, for
+/// instance.
 #[cfg(target_os = "linux")]
 static BEFORE: Mutex<Option<BTreeSet<i32>>> = Mutex::new(None);
 
-/// From now on orphans of workers become our children. Called before the first worker, after the builds: a
-/// server that a build started for itself is none of ours.
+/// From now on orphans of workers become our children. Called before the first worker, after the
+/// builds: a server that a build started for itself is none of ours.
 #[cfg(target_os = "linux")]
 pub fn adopt() {
     let Ok(mut before) = BEFORE.lock() else { return };
@@ -28,8 +30,8 @@ pub fn adopt() {
 #[cfg(not(target_os = "linux"))]
 pub fn adopt() {}
 
-/// Ends what workers left behind, once no worker runs, and returns how many those were. Members of a worker's
-/// own group, which were ended with it, are taken leave of and not counted.
+/// Ends what workers left behind, once no worker runs, and returns how many those were. Members of
+/// a worker's own group, which were ended with it, are taken leave of and not counted.
 #[cfg(target_os = "linux")]
 pub fn end() -> usize {
     let Ok(before) = BEFORE.lock() else { return 0 };
@@ -95,8 +97,8 @@ fn stat(process: &str) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{process}/stat")).ok()
 }
 
-/// Of a line of `/proc/PID/stat`. A parent or session outside of this namespace of processes is 0, as that
-/// of everything that was started into a container: a number to compare, and no process.
+/// Of a line of `/proc/PID/stat`. A parent or session outside of this namespace of processes is 0,
+/// as that of everything that was started into a container: a number to compare, and no process.
 #[cfg(target_os = "linux")]
 struct Stat<'a> {
     state: &'a str,
@@ -146,7 +148,8 @@ mod tests {
         let of = |line: &str, session| child(71, line, 20, session);
         let worker = of("71 (a) b) S 20 71 0 0 -1", 0).unwrap();
         assert!(worker.leads_or_left && !worker.is_dead);
-        // A member of a worker's group, dead, in our session; one that left for a session of its own.
+        // A member of a worker's group, dead, in our session; one that left for a session of its
+        // own.
         let member = of("71 (sh) Z 20 70 0 0 -1", 0).unwrap();
         assert!(!member.leads_or_left && member.is_dead);
         assert!(of("71 (sh) S 20 70 70 0 -1", 0).unwrap().leads_or_left);

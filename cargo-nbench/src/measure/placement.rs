@@ -1,6 +1,7 @@
-//! Which CPU workers and driver run on, and where in memory workers lie. All workers of a comparison
-//! share one CPU, since they never run at once and a difference between CPUs must not read as a
-//! difference between builds; the driver goes elsewhere. It does not know what the workers run.
+//! Which CPU workers and driver run on, and where in memory workers lie. All workers of a
+//! comparison share one CPU, since they never run at once and a difference between CPUs must not
+//! read as a difference between builds; the driver goes elsewhere. It does not know what the
+//! workers run.
 
 #[cfg(target_os = "linux")]
 use nix::sys::personality::{self, Persona};

@@ -1,5 +1,5 @@
-//! How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the benchmark asks
-//! for itself. It must not know where a run's own settings come from.
+//! How each benchmark is measured: the plan of the run, rules of `nbench.toml`, and what the
+//! benchmark asks for itself. It must not know where a run's own settings come from.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub struct Plans<'s> {
     pub plan: Plan,
     /// Rules by benchmark.
     pub rules: &'s [Rule],
-    /// What the command line gave.
+    /// Settings that the command line gave.
     pub pinned: Pinned,
 }
 
-/// What one source says of one benchmark.
+/// Settings of one benchmark from one source.
 enum Step<'s> {
     Offered(&'s [(String, String)]),
     Rule(&'s Rule),
@@ -28,7 +28,8 @@ enum Step<'s> {
 }
 
 impl Plans<'_> {
-    /// The plan of one benchmark. Of its own settings those that cannot be used are returned in words.
+    /// The plan of one benchmark. Of its own settings those that cannot be used are returned in
+    /// words.
     pub fn of(&self, offer: &nbench::wire::Offer) -> (Plan, Vec<String>) {
         let rules = self.rules.iter().filter(|rule| is_pattern_of(&rule.pattern, &offer.id));
         let steps = weakest_first(

@@ -35,7 +35,8 @@ impl Listing {
     }
 }
 
-/// Walks a suite without running any benchmark. Runs its set-up code, on the workers' CPU if `pinned`.
+/// Walks a suite without running any benchmark. Runs its set-up code, on the workers' CPU if
+/// `pinned`.
 pub fn list(starter: &Starter, program: &Program, pinned: bool) -> Listing {
     let started = Instant::now();
     let mut listing = Listing::default();
@@ -87,8 +88,8 @@ pub fn autopsy(worker: &mut Worker, error: SubjectError) -> (String, String) {
 }
 
 /// Splits the ids that all `suites` have in common into walks: in each walk the ids stand in the
-/// order of every suite, so that one pass of all workers reaches them. Suites in equal order need one
-/// walk. Ids are unique within a suite.
+/// order of every suite, so that one pass of all workers reaches them. Suites in equal order need
+/// one walk. Ids are unique within a suite.
 pub fn plan_walks(suites: &[Vec<String>]) -> Vec<Vec<String>> {
     let Some((first, others)) = suites.split_first() else { return Vec::new() };
     let mut left: Vec<String> =

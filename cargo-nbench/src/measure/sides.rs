@@ -1,6 +1,6 @@
-//! Built sides as what is measured: which target of one is which of another, also where a package was
-//! renamed, how the ids of a checkout are read as those of the user's tree, and where layouts come from. It
-//! does not know what the benchmarks are.
+//! Built sides as what is measured: which target of one is which of another, also where a package
+//! was renamed, how the ids of a checkout are read as those of the user's tree, and where layouts
+//! come from. It does not know what the benchmarks are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use nbench_templates::lines::{Line, Unmatched};
 
 use crate::build::cargo::Executable;
 use crate::build::one_path;
-use crate::build::relink::Layouts;
+use crate::build::relink::Relinker;
 use crate::build::sides::Sides;
 use crate::foreign::bridge;
 use crate::measure::idle::TargetName;
@@ -21,8 +21,8 @@ use crate::revisions::checkout::Slot;
 /// Word for the directory of generated packages in ids.
 const GENERATED: &str = "<generated>";
 
-/// An executable as the launcher wants it. Paths of its checkout in ids read as those of the user's tree at
-/// `root`, on every side and in `run` alike.
+/// An executable as the launcher wants it. Paths of its checkout in ids read as those of the user's
+/// tree at `root`, on every side and in `run` alike.
 fn located(executable: &Executable, slot: &Slot, root: &Path) -> Program {
     let mut program = program(executable);
     let target = root.join("target");
@@ -49,8 +49,8 @@ fn located(executable: &Executable, slot: &Slot, root: &Path) -> Program {
     program
 }
 
-/// The package that `newer` calls otherwise than `older`, as its old and its new name: exactly one package on
-/// each side is missing on the other, and they have a target of the same name.
+/// The package that `newer` calls otherwise than `older`, as its old and its new name: exactly one
+/// package on each side is missing on the other, and they have a target of the same name.
 fn renamed_package<'n>(
     older: impl Iterator<Item = &'n TargetName> + Clone,
     newer: impl Iterator<Item = &'n TargetName> + Clone,
@@ -149,7 +149,7 @@ impl Sides {
             let known = target.programs[..index].iter().position(|p| p.path == program.path);
             let layouts = match known.and_then(|at| sources.get(at)) {
                 Some(source) => Ok(source.layouts.clone()),
-                None => Layouts::read(&program.path).and_then(|mut layouts| {
+                None => Relinker::read(&program.path).and_then(|mut layouts| {
                     layouts.prove(&program.path, &to)?;
                     layouts.align(&side.slot.directory().join("aligned"))?;
                     Ok(layouts)

@@ -69,8 +69,8 @@ pub struct Listed {
     pub target: Target,
     /// Offers by side.
     pub listings: Vec<Listing>,
-    /// Whether the tags and settings of the first side count, and not those of the last one: with a
-    /// gate, where a change must not choose how it is judged.
+    /// Whether the tags and settings of the first side count, and not those of the last one: with
+    /// a gate, where a change must not choose how it is judged.
     pub by_reference: bool,
     /// Ids and orders that differ from process to process.
     pub unsteady: Unsteady,
@@ -104,7 +104,8 @@ fn cut_off(listing: &Listing, unreached: &[String]) -> String {
     }
 }
 
-/// Aliases that hold for one side: where both ids are offered, the old one is a benchmark of its own.
+/// Aliases that hold for one side: where both ids are offered, the old one is a benchmark of its
+/// own.
 fn applicable(renamed: &BTreeMap<String, String>, offers: &[Offer]) -> BTreeMap<String, String> {
     let offered: BTreeSet<&str> = offers.iter().map(|offer| offer.id.as_str()).collect();
     let mut taken = BTreeSet::new();
@@ -170,7 +171,8 @@ impl Listed {
         lines
     }
 
-    /// Whether no id can be missing: every set-up came to its end, and ids are the same in each process.
+    /// Whether no id can be missing: every set-up came to its end, and ids are the same in each
+    /// process.
     pub fn is_whole(&self) -> bool {
         let is_reached = |listing: &Listing| listing.broken.is_empty() && listing.ended.is_none();
         self.listings.iter().all(is_reached) && !self.unsteady.has_lost()
@@ -217,8 +219,8 @@ impl Listed {
         reference.and_then(|l| l.offers.iter().find(|o| o.id == offer.id)).unwrap_or(offer)
     }
 
-    /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings of
-    /// offers that cannot be used are returned in words.
+    /// A lane with trials for what all sides have in common; `None` when that is nothing. Settings
+    /// of offers that cannot be used are returned in words.
     pub fn lane(&self, filter: &Filter, plans: &Plans<'_>) -> (Option<Lane>, Vec<String>) {
         let common = self.common(filter);
         let ids: BTreeSet<&str> = common.iter().map(|o| o.id.as_str()).collect();

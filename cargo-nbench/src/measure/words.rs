@@ -1,4 +1,5 @@
-//! The engine's words as result lines have them: one more word of either side fails to compile here.
+//! The engine's words as result lines have them: one more word of either side fails to compile
+//! here.
 
 use nbench_engine::{Decision, Implausible, StopReason};
 use nbench_templates::lines::{Note, Stop, Verdict};

@@ -55,8 +55,8 @@ pub fn judge(policy: GatePolicy, comparisons: &[Comparison], summary: &Summary) 
     gated
 }
 
-/// How many benchmarks of a run have no verdict and why; with `unmatched` also those that only one side
-/// has. Empty where there is none.
+/// How many benchmarks of a run have no verdict and why; with `unmatched` also those that only one
+/// side has. Empty where there is none.
 pub fn without_verdict(summary: &Summary, unmatched: bool) -> String {
     let counts = [
         (summary.inconclusive, "inconclusive"),

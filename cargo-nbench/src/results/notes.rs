@@ -1,5 +1,5 @@
-//! What is to be said beside a comparison: what its launches show, why there is no verdict, and what of its
-//! plan weakens it. It decides nothing about results.
+//! What is to be said beside a comparison: what its launches show, why there is no verdict, and
+//! what of its plan weakens it. It decides nothing about results.
 
 use nbench_engine::{
     Compare, Decision, Diagnostics, IntervalMethod, Judgement, Looks, Order, StopReason, Verdict,

@@ -1,5 +1,5 @@
-//! The beginning of a session: the row of its run in the store and the line that says where and how it
-//! measures. It must not know what is measured.
+//! The beginning of a session: the row of its run in the store and the line that says where and how
+//! it measures. It must not know what is measured.
 
 use std::path::Path;
 

@@ -169,8 +169,8 @@ type Change = (f64, Option<(f64, f64)>);
 /// by it.
 ///
 /// # Errors
-/// Why there is no such change. One missing or empty reading is enough: leaving such pairs out would
-/// favour those that a coarse clock happened to round up.
+/// Why there is no such change. One missing or empty reading is enough: leaving such pairs out
+/// would favour those that a coarse clock happened to round up.
 fn cpu_change(
     launches: &[PairedLaunch],
     contender: usize,
@@ -232,9 +232,9 @@ mod tests {
 
     #[test]
     fn cpu_time_is_judged_by_launch() {
-        // Launches at +1 %, .., +6 %. Of the 21 averages of two log-ratios, 9 lie below those of 1 and
-        // 6, 2 and 5, 3 and 4 %, and 9 above: the centre is the middle one of these three. Six launches
-        // at 5 % have their extremes as bounds.
+        // Launches at +1 %, .., +6 %. Of the 21 averages of two log-ratios, 9 lie below those of 1
+        // and 6, 2 and 5, 3 and 4 %, and 9 above: the centre is the middle one of these
+        // three. Six launches at 5 % have their extremes as bounds.
         let launches: Vec<Vec<Round>> = (1..=6)
             .map(|p| vec![round(p % 2 == 0, 500.0, Some(100.0 + f64::from(p))); 4])
             .collect();

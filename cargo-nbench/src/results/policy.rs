@@ -1,5 +1,5 @@
-//! Which `nbench.toml` decides what a gate rejects: the one of the reference. Whoever proposes a change
-//! must not also choose the threshold at which it is rejected. It judges no result.
+//! Which `nbench.toml` decides what a gate rejects: the one of the reference. Whoever proposes a
+//! change must not also choose the threshold at which it is rejected. It judges no result.
 
 use std::path::Path;
 
@@ -31,8 +31,8 @@ pub fn is_gated(gate: Option<GatePolicy>, require_verdict: bool) -> bool {
     require_verdict || gate.is_some_and(|policy| policy != GatePolicy::Report)
 }
 
-/// Settings of a comparison with a gate: those of the reference below flags and environment. Says what
-/// the other sides' files would change.
+/// Settings of a comparison with a gate: those of the reference below flags and environment. Says
+/// what the other sides' files would change.
 ///
 /// # Errors
 /// For a file of the reference or of the working tree that cannot be used.

@@ -1,5 +1,5 @@
-//! The only translator between engine results, rows of the store and output lines. It measures, stores
-//! and prints nothing.
+//! The only translator between engine results, rows of the store and output lines. It measures,
+//! stores and prints nothing.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -224,9 +224,9 @@ fn own_change_line(own: OwnChange) -> OwnChangeLine {
     }
 }
 
-/// Times per operation of two subjects whose ratio is the change. The change is of pairs, which withstand
-/// what both sides met together; medians of either side by itself do not, and would contradict it. Their
-/// common level is what is kept of these.
+/// Times per operation of two subjects whose ratio is the change. The change is of pairs, which
+/// withstand what both sides met together; medians of either side by itself do not, and would
+/// contradict it. Their common level is what is kept of these.
 fn times_of(
     trial: &Compare,
     (reference, contender): (usize, usize),
@@ -313,7 +313,8 @@ mod tests {
 
     use super::*;
 
-    /// Launches whose medians say that the contender is faster and whose pairs say that it is slower.
+    /// Launches whose medians say that the contender is faster and whose pairs say that it is
+    /// slower.
     fn torn() -> Compare {
         let mut trial = Compare::new("x", 2, Plan::default());
         for launch in 0..10 {

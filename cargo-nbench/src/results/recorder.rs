@@ -1,6 +1,6 @@
-//! Writes what is measured, launch by launch. A store that fails does not end a measurement, and one that
-//! somebody else has locked is waited for once: until it is free, and at last in a file beside it, what was
-//! measured is kept. It knows rows and not what they mean.
+//! Writes what is measured, launch by launch. A store that fails does not end a measurement, and
+//! one that somebody else has locked is waited for once: until it is free, and at last in a file
+//! beside it, what was measured is kept. It knows rows and not what they mean.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -60,8 +60,8 @@ impl Rows {
     }
 }
 
-/// Something to be stored. What it refers to is looked up when it is written, so that it can be written
-/// to another store as well.
+/// Something to be stored. What it refers to is looked up when it is written, so that it can be
+/// written to another store as well.
 type Write = Box<dyn Fn(&Store, &mut Rows) -> Result<(), StoreError>>;
 
 /// Writes what is measured, launch by launch.
@@ -249,8 +249,8 @@ impl Recorder {
         self.flush_at_last();
     }
 
-    /// Ends a run that came to nothing: one without any result is taken back, so that no history and no
-    /// comparison finds it.
+    /// Ends a run that came to nothing: one without any result is taken back, so that no history
+    /// and no comparison finds it.
     pub fn abandon(&mut self) {
         if self.has_results {
             return self.finish(RunState::Failed);
@@ -360,8 +360,8 @@ impl Recorder {
 /// How long the store is waited for once more at the end: others write for moments.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether the process that began a run then is still there. Its number may be another one's by now: no
-/// process began what was there before it.
+/// Whether the process that began a run then is still there. Its number may be another one's by
+/// now: no process began what was there before it.
 fn process_is_alive(pid: u32, run_began_ms: i64) -> bool {
     use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
     let pid = Pid::from_u32(pid);

@@ -1,5 +1,5 @@
-//! Result lines for people: cards, comparisons, summaries. It turns [`nbench_templates::lines`] into text and
-//! hands it to the terminal; it neither measures nor stores.
+//! Result lines for people: cards, comparisons, summaries. It turns [`nbench_templates::lines`]
+//! into text and hands it to the terminal; it neither measures nor stores.
 
 mod brief;
 
@@ -186,8 +186,8 @@ fn strip(c: &Comparison) -> Option<String> {
     if c.launch_changes.len() < 2 {
         return None;
     }
-    // Five times slower lies as far from zero as five times faster: the axis is one of ratios, whose
-    // ends are changes that can be.
+    // Five times slower lies as far from zero as five times faster: the axis is one of ratios,
+    // whose ends are changes that can be.
     let log = |x: f64| x.max(-0.999_999).ln_1p();
     let reach = c
         .launch_changes

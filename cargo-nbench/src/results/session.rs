@@ -132,7 +132,8 @@ impl<'t> Session<'t> {
         self.notes.insert((package.to_owned(), target.to_owned()), notes);
     }
 
-    /// Puts the notes on two sides of a target before those on the measurement, which they outweigh.
+    /// Puts the notes on two sides of a target before those on the measurement, which they
+    /// outweigh.
     fn annotate(&self, line: &mut Comparison, task: &Task, subjects: (usize, usize)) {
         let sides = (task.picks[subjects.0].side, task.picks[subjects.1].side);
         let key = (line.package.clone(), line.target.clone());

@@ -1,5 +1,6 @@
-//! Settings as a run keeps them in the store, by name, and what differs between those of two runs. Rows of
-//! older versions, which held a text made for programmers, are read too. It must not know what they do.
+//! Settings as a run keeps them in the store, by name, and what differs between those of two runs.
+//! Rows of older versions, which held a text made for programmers, are read too. It must not know
+//! what they do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +9,8 @@ use nbench_engine::{Looks, Plan};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Settings that only the comparison of revisions obeys, or that say no more than others do: they make no
-/// single measurement another one.
+/// Settings that only the comparison of revisions obeys, or that say no more than others do: they
+/// make no single measurement another one.
 const NOT_MEASURING: [&str; 10] = [
     "seed",
     "threshold",
@@ -199,16 +200,17 @@ fn matter(row: &str) -> Stored {
     stored
 }
 
-/// Digest of the settings that measurements of one run have in common with those of another where the two can
-/// be compared: 16 hexadecimal digits. `None` for a row that cannot be understood, which is comparable with none.
+/// Digest of the settings that measurements of one run have in common with those of another where
+/// the two can be compared: 16 hexadecimal digits. `None` for a row that cannot be understood,
+/// which is comparable with none.
 pub fn comparability(row: &str) -> Option<String> {
     let matter = matter(row);
     let digest = Sha256::digest(format!("{matter:?}"));
     (!matter.is_empty()).then(|| digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Differences between the settings of two rows that are not comparable, each by its name with both values;
-/// none where they are.
+/// Differences between the settings of two rows that are not comparable, each by its name with both
+/// values; none where they are.
 pub fn differences(one: &str, other: &str) -> Vec<String> {
     if let (Some(one), Some(other)) = (comparability(one), comparability(other))
         && one == other

@@ -74,22 +74,22 @@ impl Meta {
             .map_err(|error| cache::failure("write", slot, &error))
     }
 
-    fn holds(&self, revision: &Revision, wanted: &Wanted<'_>) -> bool {
+    fn holds(&self, revision: &Revision, wanted: &CheckoutRequest<'_>) -> bool {
         self.tree.as_deref() == Some(&revision.tree) && self.fits(wanted)
     }
 
-    fn fits(&self, wanted: &Wanted<'_>) -> bool {
+    fn fits(&self, wanted: &CheckoutRequest<'_>) -> bool {
         self.flags == wanted.flags && self.workspace == wanted.workspace
     }
 }
 
 /// What decides, beside the sources, what is built in a checkout.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'w> {
+pub struct CheckoutRequest<'w> {
     /// Digest of flags, toolchain and settings.
     pub flags: &'w str,
-    /// Where in the repository the workspace lies. Packages of two workspaces may have one name, and
-    /// cargo would confuse them in one target directory.
+    /// Where in the repository the workspace lies. Packages of two workspaces may have one name,
+    /// and cargo would confuse them in one target directory.
     pub workspace: &'w Path,
     /// Inputs that git does not carry, relative to the root of the repository.
     pub share: &'w [PathBuf],
@@ -141,9 +141,9 @@ impl Slots {
         Ok(slots)
     }
 
-    /// One checkout for each revision, in their order, for this process alone until they are dropped.
-    /// Taken together, a revision that is already built somewhere keeps its slot, instead of losing it
-    /// to one that comes before it.
+    /// One checkout for each revision, in their order, for this process alone until they are
+    /// dropped. Taken together, a revision that is already built somewhere keeps its slot,
+    /// instead of losing it to one that comes before it.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Slots {
     pub fn acquire_all(
         &self,
         revisions: &[&Revision],
-        wanted: Wanted<'_>,
+        wanted: CheckoutRequest<'_>,
     ) -> Result<Vec<Slot>, Failure> {
         let wanted = &wanted;
         let mut existing: Vec<(usize, Meta)> = (0..SLOTS)
@@ -195,7 +195,7 @@ impl Slots {
         number: usize,
         lock: Lock,
         revision: &Revision,
-        wanted: &Wanted<'_>,
+        wanted: &CheckoutRequest<'_>,
     ) -> Result<Slot, Failure> {
         let directory = self.path(number);
         fs::create_dir_all(&directory)
@@ -215,7 +215,7 @@ impl Slots {
         wanted.workspace.clone_into(&mut meta.workspace);
         meta.write(&directory)?;
         share::unlink(&tree, &meta.links, if same { wanted.share } else { &[] })?;
-        let origin = tree::Origin { source: &self.source, user: &self.user, links: wanted.share };
+        let origin = tree::CloneOf { source: &self.source, user: &self.user, links: wanted.share };
         // From here on dropping the slot notes its size, even when git fails half-way.
         let mut slot = Slot {
             target,

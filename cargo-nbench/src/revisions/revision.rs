@@ -53,7 +53,8 @@ impl Revision {
 }
 
 /// The user's repository, which is only ever read. The git program knows every format that a
-/// repository may have; libgit2 reads commits without a process for each, where it knows the format.
+/// repository may have; libgit2 reads commits without a process for each, where it knows the
+/// format.
 pub struct Repository {
     root: PathBuf,
     /// The git directory of this working tree.
@@ -135,8 +136,8 @@ impl Repository {
         }
     }
 
-    /// The git program for reading what a commit holds. A partial clone may lack it; what is fetched
-    /// then goes to our objects.
+    /// The git program for reading what a commit holds. A partial clone may lack it; what is
+    /// fetched then goes to our objects.
     ///
     /// # Errors
     ///

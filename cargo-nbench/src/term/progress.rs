@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-/// The first line of a display that nobody watches comes after this, each further one after twice the
-/// time, up to the longest pause.
+/// The first line of a display that nobody watches comes after this, each further one after twice
+/// the time, up to the longest pause.
 const FIRST_BEAT: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 

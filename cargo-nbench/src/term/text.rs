@@ -1,10 +1,11 @@
-//! Words for people: what is shown of names and messages that others chose, and the one type that the
-//! terminal prints. It knows no stream and nothing of what is said.
+//! Words for people: what is shown of names and messages that others chose, and the one type that
+//! the terminal prints. It knows no stream and nothing of what is said.
 //!
-//! A benchmark's id, a panic, a commit's subject or a line of cargo may hold anything: a line feed and a
-//! result that nobody measured, codes that move the cursor, marks that turn the order of letters around.
-//! So no text is printed as it is: [`Text`] can only be made of words whose control characters are shown
-//! escaped, and its lines and tones are values beside them that no word can forge.
+//! A benchmark's id, a panic, a commit's subject or a line of cargo may hold anything: a line feed
+//! and a result that nobody measured, codes that move the cursor, marks that turn the order of
+//! letters around. So no text is printed as it is: [`Text`] can only be made of words whose control
+//! characters are shown escaped, and its lines and tones are values beside them that no word can
+//! forge.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -36,8 +37,8 @@ enum Part {
 
 /// Something to be printed: words with their tones, and where a line ends.
 ///
-/// Words are escaped as they come in, line feeds included; only [`Text::line`] and [`Text::block`] begin
-/// a line.
+/// Words are escaped as they come in, line feeds included; only [`Text::line`] and [`Text::block`]
+/// begin a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
     parts: Vec<Part>,
@@ -56,8 +57,8 @@ impl Text {
         text
     }
 
-    /// Words of several lines, such as an error with its details. Lines after the first are indented, so
-    /// that none of them can pass for a line of ours.
+    /// Words of several lines, such as an error with its details. Lines after the first are
+    /// indented, so that none of them can pass for a line of ours.
     pub fn paragraph(words: &str) -> Text {
         let mut lines = words.lines();
         let mut text = Text::from(lines.next().unwrap_or_default());
@@ -178,8 +179,8 @@ fn push_shown(out: &mut String, character: char) {
     }
 }
 
-/// Output of a program that runs for us, such as cargo: its lines, tabs and colours stay, everything else
-/// that acts on a terminal is shown escaped. Colours end where the text ends.
+/// Output of a program that runs for us, such as cargo: its lines, tabs and colours stay,
+/// everything else that acts on a terminal is shown escaped. Colours end where the text ends.
 pub fn passed(output: &str) -> Cow<'_, str> {
     if !output.contains(|c: char| is_hidden(c) && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(output);
@@ -214,7 +215,8 @@ fn colour_sequence(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some("\x1b[".len() + end + 1)
 }
 
-/// A line of JSON that means the same and holds no hidden character: these can only stand within texts.
+/// A line of JSON that means the same and holds no hidden character: these can only stand within
+/// texts.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
@@ -232,8 +234,8 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Lines of a message of others that are shown, and characters of a line: a panic may be of any size, and
-/// what else the run found must stay in sight.
+/// Lines of a message of others that are shown, and characters of a line: a panic may be of any
+/// size, and what else the run found must stay in sight.
 const SHOWN: (usize, usize) = (12, 600);
 
 /// The beginning of a message of others, and how much more there is.

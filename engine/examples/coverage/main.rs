@@ -1,5 +1,5 @@
-//! Writes `docs/coverage.md`: what the comparison says of simulated runs whose true change is known.
-//! Seed and trials are fixed, so that the file changes only when the statistics do.
+//! Writes `docs/coverage.md`: what the comparison says of simulated runs whose true change is
+//! known. Seed and trials are fixed, so that the file changes only when the statistics do.
 
 mod simulate;
 

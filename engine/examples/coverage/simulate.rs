@@ -115,7 +115,8 @@ impl Run {
 }
 
 fn launch_luck(noise: Noise, random: &mut StdRng) -> f64 {
-    // The difference of two sides has the spread that is named, so each has its half of the variance.
+    // The difference of two sides has the spread that is named, so each has its half of the
+    // variance.
     let side = LAUNCH_SPREAD / 2f64.sqrt();
     match noise {
         Noise::HeavyTail => side * student2(random),
@@ -155,7 +156,8 @@ fn normal(random: &mut StdRng) -> f64 {
     (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
 }
 
-/// Student's t with 2 degrees of freedom, scaled so that its quartiles are those of a normal variable.
+/// Student's t with 2 degrees of freedom, scaled so that its quartiles are those of a normal
+/// variable.
 fn student2(random: &mut StdRng) -> f64 {
     // A squared sum of two normals over 2 is exponential, so t is a normal over its root.
     let exponential = -(1.0 - random.random::<f64>()).ln();

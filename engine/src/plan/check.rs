@@ -1,5 +1,5 @@
-//! Which plans can be measured by: the range of every knob, and what knobs owe each other. It changes
-//! nothing and knows no file, flag or variable.
+//! Which plans can be measured by: the range of every knob, and what knobs owe each other. It
+//! changes nothing and knows no file, flag or variable.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ pub struct Unusable {
     pub message: String,
 }
 
-/// Longest time of anything that is planned: longer ones are slips of a unit, and would overflow clocks.
+/// Longest time of anything that is planned: longer ones are slips of a unit, and would overflow
+/// clocks.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Most rounds or samples that one launch may hold, which are kept in memory.
 const MOST_SAMPLES: usize = 1_000_000;

@@ -53,11 +53,11 @@ fn ascending(p: &[f64]) -> Vec<usize> {
 /// The overall p-value of a test that looks several times: the smallest total error at which the
 /// plan, scaled in proportion, would have rejected at one of `looks`.
 ///
-/// Each look is its p-value with the share of the total error that the plan spends there (all shares
-/// of a plan sum to 1). A look rejects when its p-value is at most `total * share`, so the answer is
-/// the smallest `p / share`. It is uniform or larger when nothing differs, because the errors of the
-/// looks add up to the total whatever their dependence, and it may be read at any look. `None`
-/// without a look that spends error.
+/// Each look is its p-value with the share of the total error that the plan spends there (all
+/// shares of a plan sum to 1). A look rejects when its p-value is at most `total * share`, so the
+/// answer is the smallest `p / share`. It is uniform or larger when nothing differs, because the
+/// errors of the looks add up to the total whatever their dependence, and it may be read at any
+/// look. `None` without a look that spends error.
 ///
 /// Source: sequential p-values as in Liu and Anderson (2008), On adaptive extensions of group
 /// sequential trials for clinical investigations, over the repeated p-values of Jennison and
@@ -88,11 +88,11 @@ pub struct MeanLogRatio {
 /// Averages launch estimates (log-ratios by launch index, `None` where a launch gave none) over
 /// benchmarks; `None` when no benchmark has any.
 ///
-/// All benchmarks of one launch share what the machine did meanwhile, so the launch is the unit: the
-/// estimates of a launch are averaged first and the signed-rank interval at error `alpha` is taken
-/// over these averages. With too few common launches the estimate is the mean of each benchmark's
-/// Hodges-Lehmann estimate, without an interval. The interval is not adjusted for how many launches
-/// the looks allowed.
+/// All benchmarks of one launch share what the machine did meanwhile, so the launch is the unit:
+/// the estimates of a launch are averaged first and the signed-rank interval at error `alpha` is
+/// taken over these averages. With too few common launches the estimate is the mean of each
+/// benchmark's Hodges-Lehmann estimate, without an interval. The interval is not adjusted for how
+/// many launches the looks allowed.
 pub fn mean_log_ratio(benchmarks: &[Vec<Option<f64>>], alpha: f64) -> Option<MeanLogRatio> {
     let present: Vec<&Vec<Option<f64>>> =
         benchmarks.iter().filter(|b| b.iter().any(Option::is_some)).collect();

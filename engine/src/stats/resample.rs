@@ -75,8 +75,8 @@ pub fn median_change(
 }
 
 /// The relative change of the mean from `a` to `b`, both resampled in circular blocks of their own
-/// length from one stream of random numbers. `None` when a mean is not positive, for an empty series
-/// or without resamples.
+/// length from one stream of random numbers. `None` when a mean is not positive, for an empty
+/// series or without resamples.
 ///
 /// Known to be too narrow for short series, as all percentile intervals over few values. Source:
 /// Politis and Romano (1992), A circular block-resampling procedure.

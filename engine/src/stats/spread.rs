@@ -23,7 +23,8 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// How much of the variance of one series a second one lacks, in which one source of it was held fixed.
+/// How much of the variance of one series a second one lacks, in which one source of it was held
+/// fixed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VarianceShare {
     /// Estimated share of the source (0..=1).
@@ -34,9 +35,10 @@ pub struct VarianceShare {
     pub high: f64,
 }
 
-/// The share that a source has in the variance of `free`, by comparison with `held`, where it was held
-/// fixed: `1 - 1 / F` with `F` the ratio of the sample variances, and bounds from the F distribution of
-/// that ratio under normal values. `None` below three values of either or without variance.
+/// The share that a source has in the variance of `free`, by comparison with `held`, where it was
+/// held fixed: `1 - 1 / F` with `F` the ratio of the sample variances, and bounds from the F
+/// distribution of that ratio under normal values. `None` below three values of either or without
+/// variance.
 ///
 /// Source: the interval of a ratio of two normal variances, e.g. NIST/SEMATECH e-Handbook of
 /// Statistical Methods, section 1.3.5.9.
@@ -88,8 +90,8 @@ pub fn lag1(values: &[f64]) -> Option<f64> {
 /// autocorrelation at lag 1 normalised by the whole sum of squares and negative ones taken as zero.
 /// `None` where [`lag1`] is undefined.
 ///
-/// This `r` is not [`lag1`]: the full denominator is what the formula is derived for. Source: Wilks,
-/// Statistical Methods in the Atmospheric Sciences, section 5.2.4.
+/// This `r` is not [`lag1`]: the full denominator is what the formula is derived for. Source:
+/// Wilks, Statistical Methods in the Atmospheric Sciences, section 5.2.4.
 pub fn effective_size(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;
@@ -186,8 +188,9 @@ mod tests {
 
     #[test]
     fn the_share_of_a_source_follows_from_the_ratio_of_variances() {
-        // Variances 4 and 1: three quarters are due to what was held. F quantiles with 2 and 2 degrees
-        // of freedom are 19 and 1 / 19 at 95 and 5 % (F(2, 2) has the distribution x / (1 + x)).
+        // Variances 4 and 1: three quarters are due to what was held. F quantiles with 2 and 2
+        // degrees of freedom are 19 and 1 / 19 at 95 and 5 % (F(2, 2) has the distribution
+        // x / (1 + x)).
         let share = variance_share(&[0.0, 2.0, 4.0], &[1.0, 2.0, 3.0], 0.9).unwrap();
         assert!((share.share - 0.75).abs() < 1e-12);
         assert!(share.low.abs() < 1e-12);

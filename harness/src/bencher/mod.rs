@@ -12,7 +12,8 @@ use crate::probe::rusage::CpuTimes;
 use crate::probe::{alloc, clock};
 use crate::subject::Nanos;
 
-/// Runs one batch of a benchmark. A benchmark gets one and calls exactly one timing form on it, once.
+/// Runs one batch of a benchmark. A benchmark gets one and calls exactly one timing form on it,
+/// once.
 ///
 /// All forms consume results through [`black_box`], so that work is not optimised away.
 #[derive(Debug)]
@@ -116,8 +117,8 @@ impl Bencher {
         }
     }
 
-    /// Times `body` and drops its results after the clock has stopped. Results are kept in chunks of
-    /// up to 64 that take at most 8 MiB, not counting what they own elsewhere.
+    /// Times `body` and drops its results after the clock has stopped. Results are kept in chunks
+    /// of up to 64 that take at most 8 MiB, not counting what they own elsewhere.
     pub fn iter_drop_outside<O>(&mut self, mut body: impl FnMut() -> O) {
         let chunk = default_chunk::<O>();
         let mut kept: Vec<O> = Vec::with_capacity(chunk.min(self.iters) as usize);
@@ -143,8 +144,8 @@ impl Bencher {
         WithSetup { bencher: self, setup, chunk: None }
     }
 
-    /// Lets the benchmark time itself: `body` gets the number of iterations and returns how long they
-    /// took together. CPU times are unavailable then, since the region is not known.
+    /// Lets the benchmark time itself: `body` gets the number of iterations and returns how long
+    /// they took together. CPU times are unavailable then, since the region is not known.
     pub fn iter_custom(&mut self, body: impl FnOnce(u64) -> Duration) {
         if self.begin() {
             self.region = Region::Own;
@@ -153,9 +154,9 @@ impl Bencher {
         }
     }
 
-    /// Times futures that `body` makes, each awaited to its end before the next, on any executor. The
-    /// executor is entered once for the batch and the clock is read inside, so that entering it is not
-    /// part of the time.
+    /// Times futures that `body` makes, each awaited to its end before the next, on any executor.
+    /// The executor is entered once for the batch and the clock is read inside, so that
+    /// entering it is not part of the time.
     ///
     /// ```
     /// # fn bench(b: &mut nbench::Bencher) {
@@ -227,19 +228,22 @@ impl<'b, I, S: FnMut() -> I> WithSetup<'b, I, S> {
         self
     }
 
-    /// Runs `teardown` outside the timed region: for each output after [`iter`](WithTeardown::iter),
-    /// for each input after [`iter_ref`](WithTeardown::iter_ref). When the routine panics it still
-    /// runs for all of them that exist, and then the panic goes on.
+    /// Runs `teardown` outside the timed region: for each output after
+    /// [`iter`](WithTeardown::iter), for each input after [`iter_ref`](WithTeardown::iter_ref).
+    /// When the routine panics it still runs for all of them that exist, and then the panic
+    /// goes on.
     pub fn teardown<V, T: FnMut(V)>(self, teardown: T) -> WithTeardown<'b, I, S, T> {
         WithTeardown { bencher: self.bencher, setup: self.setup, chunk: self.chunk, teardown }
     }
 
-    /// Times `routine`, which takes each input by value. Outputs are dropped outside the timed region.
+    /// Times `routine`, which takes each input by value. Outputs are dropped outside the timed
+    /// region.
     pub fn iter<O>(self, routine: impl FnMut(I) -> O) {
         self.teardown(drop).iter(routine);
     }
 
-    /// As [`iter_ref`](WithSetup::iter_ref), and what the routine returns is dropped outside as well.
+    /// As [`iter_ref`](WithSetup::iter_ref), and what the routine returns is dropped outside as
+    /// well.
     pub fn iter_ref_drop_outside<O>(self, routine: impl FnMut(&mut I) -> O) {
         self.teardown(drop).iter_ref_drop_outside(routine);
     }

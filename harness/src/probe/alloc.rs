@@ -1,5 +1,5 @@
-//! Counts what each thread allocates, for programs that install its allocator. It must not know which
-//! allocations are part of a benchmark.
+//! Counts what each thread allocates, for programs that install its allocator. It must not know
+//! which allocations are part of a benchmark.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -64,7 +64,8 @@ impl Allocations {
 thread_local! {
     /// What was allocated while something was timed, since this was last forgotten.
     static TIMED: Cell<Option<Allocations>> = const { Cell::new(None) };
-    // Without a destructor and without lazy initialisation: it is used while a thread starts and ends.
+    // Without a destructor and without lazy initialisation: it is used while a thread starts and
+    // ends.
     static COUNT: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<u64> = const { Cell::new(0) };
 }
@@ -111,8 +112,9 @@ pub(crate) fn timed() -> Option<Allocations> {
     TIMED.with(Cell::get)
 }
 
-// SAFETY: every method passes its arguments on unchanged to an allocator that keeps the contract, and
-// returns what it returns; the counters are plain cells of the thread and never allocate or unwind.
+// SAFETY: every method passes its arguments on unchanged to an allocator that keeps the contract,
+// and returns what it returns; the counters are plain cells of the thread and never allocate or
+// unwind.
 #[expect(unsafe_code, reason = "a global allocator cannot be written without it")]
 unsafe impl<A: GlobalAlloc> GlobalAlloc for AllocProfiler<A> {
     #[inline]

@@ -72,8 +72,8 @@ pub(super) fn read(clock: i32) -> Option<u64> {
     extern "C" {
         fn clock_gettime_nsec_np(clock: i32) -> u64;
     }
-    // SAFETY: the function is part of macOS since 10.12, takes a clock by value and touches no memory
-    // of ours.
+    // SAFETY: the function is part of macOS since 10.12, takes a clock by value and touches no
+    // memory of ours.
     let time = unsafe { clock_gettime_nsec_np(clock) };
     (time != 0).then_some(time)
 }

@@ -1,7 +1,7 @@
 //! Calls a function when the process exits normally. It must not know what is left to do then.
 
-/// Registers `last` to be called when `main` returns or the process asks to exit, and says whether the
-/// system took it.
+/// Registers `last` to be called when `main` returns or the process asks to exit, and says whether
+/// the system took it.
 #[expect(unsafe_code, reason = "the standard library calls nothing at the end of a process")]
 pub fn at_exit(last: extern "C" fn()) -> bool {
     extern "C" {

@@ -1,5 +1,5 @@
-//! Reads the clock, CPU times and the state of the process through declarations of its own, and owns
-//! all unsafe code of the crate. It must not know benchmarks or the wire.
+//! Reads the clock, CPU times and the state of the process through declarations of its own, and
+//! owns all unsafe code of the crate. It must not know benchmarks or the wire.
 
 pub mod alloc;
 pub mod clock;
@@ -25,8 +25,8 @@ pub(crate) fn clobber() {
         target_arch = "arm",
         target_arch = "aarch64"
     ))]
-    // SAFETY: the block has no instruction, so it touches neither the stack nor the flags, and what it
-    // claims about memory only constrains the compiler.
+    // SAFETY: the block has no instruction, so it touches neither the stack nor the flags, and what
+    // it claims about memory only constrains the compiler.
     unsafe {
         core::arch::asm!("", options(nostack, preserves_flags));
     }

@@ -28,8 +28,9 @@ pub(crate) fn die_with_parent() -> bool {
         fn prctl(option: i32, ...) -> i32;
     }
     let parent = std::os::unix::process::parent_id();
-    // SAFETY: `prctl` is part of every libc on Linux, is variadic with arguments of `unsigned long`,
-    // and this option takes a signal by value. A refusal changes nothing, so its status is not used.
+    // SAFETY: `prctl` is part of every libc on Linux, is variadic with arguments of `unsigned
+    // long`, and this option takes a signal by value. A refusal changes nothing, so its status
+    // is not used.
     let _status = unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) };
     // A parent that died before the call sent no signal, but its child has another parent by now.
     std::os::unix::process::parent_id() == parent

@@ -63,8 +63,9 @@ impl<'c, 'w> Compare<'c, 'w> {
         self
     }
 
-    /// Registers the comparison. Without exactly one reference, without a contender or with two cases
-    /// of one name it fails, as a benchmark that panics does, and the rest of the suite goes on.
+    /// Registers the comparison. Without exactly one reference, without a contender or with two
+    /// cases of one name it fails, as a benchmark that panics does, and the rest of the suite
+    /// goes on.
     pub fn run(self) {
         let Compare { suite, offer, mut cases, references } = self;
         let misuse = misuse(&offer, references);

@@ -1,5 +1,5 @@
-//! Registration: a suite function meets its benchmarks in flow order and hands each to whoever walks
-//! the suite. It must not know whether that is a driver or a table.
+//! Registration: a suite function meets its benchmarks in flow order and hands each to whoever
+//! walks the suite. It must not know whether that is a driver or a table.
 
 mod compare;
 mod group;
@@ -19,9 +19,9 @@ pub(crate) trait Walk {
     /// The walk has reached a benchmark. `run` calls one case of it once.
     fn visit(&mut self, offer: Offer, run: &mut dyn FnMut(usize, &mut Bencher));
 
-    /// As [`visit`](Walk::visit), for a benchmark whose set-up is its own: `enter` is only called when
-    /// the benchmark is to run, and calls what it is given with the body. Who can serves all samples
-    /// within one call of `enter`, so that the set-up is paid once.
+    /// As [`visit`](Walk::visit), for a benchmark whose set-up is its own: `enter` is only called
+    /// when the benchmark is to run, and calls what it is given with the body. Who can serves
+    /// all samples within one call of `enter`, so that the set-up is paid once.
     fn visit_within(&mut self, offer: Offer, enter: &mut Enter<'_>) {
         self.visit(offer, &mut |_case, bencher| enter(&mut |body| body(bencher)));
     }

@@ -1,9 +1,9 @@
-//! The line protocol between a worker and its driver: message types, and total encoding and decoding.
-//! It must not know sockets, processes or benchmarks.
+//! The line protocol between a worker and its driver: message types, and total encoding and
+//! decoding. It must not know sockets, processes or benchmarks.
 //!
-//! A line is `verb key=value key=value` and a line feed. Values are percent-encoded, lists are comma
-//! separated with each element encoded. Unknown keys are ignored, so that the protocol can grow;
-//! unknown verbs are errors that name the verb.
+//! A line is `verb key=value key=value` and a line feed. Values are percent-encoded, lists are
+//! comma separated with each element encoded. Unknown keys are ignored, so that the protocol can
+//! grow; unknown verbs are errors that name the verb.
 
 mod line;
 
@@ -171,9 +171,9 @@ pub fn check(hello: &Hello) -> Result<(), String> {
     }
 }
 
-/// Appends one line to `line`, without its line feed, and says whether there was one; `false` is the
-/// end of the stream. After a read time-out the bytes so far stay in `line`, so that the call can be
-/// repeated.
+/// Appends one line to `line`, without its line feed, and says whether there was one; `false` is
+/// the end of the stream. After a read time-out the bytes so far stay in `line`, so that the call
+/// can be repeated.
 ///
 /// # Errors
 /// Those of the reader; `InvalidData` for a line longer than [`MAX_LINE`]; `UnexpectedEof` for a

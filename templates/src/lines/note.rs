@@ -1,5 +1,5 @@
-//! Notes on a result: doubts about it and advice on what would decide it, in the words that every output
-//! shows. It must not know how a doubt is found.
+//! Notes on a result: doubts about it and advice on what would decide it, in the words that every
+//! output shows. It must not know how a doubt is found.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdict;
 
-/// Note on a result. Machines get its sentence; of those read back, the ones without numbers are known again.
+/// Note on a result. Machines get its sentence; of those read back, the ones without numbers are
+/// known again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Note {

@@ -1,5 +1,5 @@
-//! The timing forms for futures: each sample enters the executor once and awaits its futures one by one. It
-//! must not know the executor.
+//! The timing forms for futures: each sample enters the executor once and awaits its futures one by
+//! one. It must not know the executor.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -80,8 +80,8 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         self.iter_batched(setup, routine, BatchSize::NumBatches(1));
     }
 
-    /// Times futures of inputs that are prepared outside the timed region, where results are dropped
-    /// too.
+    /// Times futures of inputs that are prepared outside the timed region, where results are
+    /// dropped too.
     pub fn iter_batched<I, O, S, R, F>(&mut self, mut setup: S, mut routine: R, size: BatchSize)
     where
         S: FnMut() -> I,

@@ -1,5 +1,5 @@
-//! What runs the futures of a benchmark: the trait, and its implementations for the executors whose feature
-//! is on. It must not know how futures are timed.
+//! What runs the futures of a benchmark: the trait, and its implementations for the executors whose
+//! feature is on. It must not know how futures are timed.
 
 use std::future::Future;
 

@@ -1,5 +1,5 @@
-//! The timing forms that a benchmark calls. Each runs through the one timing loop of the harness, with the
-//! suite's own measurement around it; it must not know who asked for the sample.
+//! The timing forms that a benchmark calls. Each runs through the one timing loop of the harness,
+//! with the suite's own measurement around it; it must not know who asked for the sample.
 
 use super::async_bencher::AsyncBencher;
 use super::async_executor::AsyncExecutor;

@@ -1,5 +1,5 @@
-//! The macros that make a program of benchmark functions. They must not name this crate, which may have been
-//! renamed.
+//! The macros that make a program of benchmark functions. They must not name this crate, which may
+//! have been renamed.
 
 /// Defines a function that runs benchmark functions with one configuration.
 #[macro_export]

@@ -1,5 +1,5 @@
-//! What the macros expand to: the beginning, the parts and the end of a program of benchmarks. It must not
-//! know the macros.
+//! What the macros expand to: the beginning, the parts and the end of a program of benchmarks. It
+//! must not know the macros.
 
 use crate::process;
 

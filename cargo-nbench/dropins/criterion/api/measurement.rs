@@ -1,5 +1,5 @@
-//! What a suite measures beside wall time: the traits, and wall time itself, which the harness reads with its
-//! own clock.
+//! What a suite measures beside wall time: the traits, and wall time itself, which the harness
+//! reads with its own clock.
 
 use std::time::{Duration, Instant};
 

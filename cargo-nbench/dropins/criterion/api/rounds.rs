@@ -1,5 +1,5 @@
-//! A form of the CodSpeed variant that asks for its own number of iterations. Here the driver decides that,
-//! as for all others.
+//! A form of the CodSpeed variant that asks for its own number of iterations. Here the driver
+//! decides that, as for all others.
 
 use std::future::Future;
 

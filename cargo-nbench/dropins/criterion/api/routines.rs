@@ -1,5 +1,5 @@
-//! The forms of criterion 0.3 that take a whole benchmark as a value. They must not do more than the groups
-//! that they are run through.
+//! The forms of criterion 0.3 that take a whole benchmark as a value. They must not do more than
+//! the groups that they are run through.
 
 use std::fmt::Debug;
 use std::time::Duration;

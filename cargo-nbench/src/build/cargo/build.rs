@@ -75,7 +75,8 @@ pub struct Executable {
     pub sources: Sources,
     /// The program of the user's that starts it, and its arguments; empty when there is none.
     pub runner: Vec<OsString>,
-    /// The mirror of the user's tree that it was built in. Its path may be in the code, and in ids.
+    /// The mirror of the user's tree that it was built in. Its path may be in the code, and in
+    /// ids.
     pub mirror: Option<PathBuf>,
 }
 
@@ -412,8 +413,8 @@ fn arguments(
     arguments
 }
 
-/// What names the package of a target to cargo and no other one: a package may depend on a published
-/// release of itself, through others, and that may even be the same version.
+/// What names the package of a target to cargo and no other one: a package may depend on a
+/// published release of itself, through others, and that may even be the same version.
 fn specification(workspace: &Workspace, target: &BenchTarget) -> String {
     let namesakes = || workspace.metadata.packages.iter().filter(|p| *p.name == target.package);
     if namesakes().count() < 2 {

@@ -1,5 +1,5 @@
-//! How cargo would start an executable: asked of cargo itself, by standing in as its runner. It knows
-//! the variables, the directory and the user's own runner, and not what is started with them.
+//! How cargo would start an executable: asked of cargo itself, by standing in as its runner. It
+//! knows the variables, the directory and the user's own runner, and not what is started with them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -79,8 +79,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Lets cargo "run" what `arguments` of `cargo bench` select, with this program as the runner for
-    /// all `triples`. What is selected must be built already.
+    /// Lets cargo "run" what `arguments` of `cargo bench` select, with this program as the runner
+    /// for all `triples`. What is selected must be built already.
     ///
     /// # Errors
     /// When there is no temporary directory, or cargo cannot be started.
@@ -157,7 +157,8 @@ fn runner_variable(triple: &str) -> String {
     format!("CARGO_TARGET_{}_RUNNER", triple.to_uppercase().replace(['-', '.'], "_"))
 }
 
-/// The triples that an executable may be built for: the host's, and that of the directory it lies in.
+/// The triples that an executable may be built for: the host's, and that of the directory it lies
+/// in.
 pub(super) fn triples(context: &BuildContext<'_>, executables: &[&Path]) -> Vec<String> {
     let mut command = context.rustc();
     let output = command.arg("-vV").output().ok().filter(|output| output.status.success());

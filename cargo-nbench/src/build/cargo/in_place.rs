@@ -1,5 +1,5 @@
-//! How the user's own tree is read and built without a change to its lock file: with the file as it is
-//! where cargo need not write it, and otherwise in a mirror. It must not know what is built.
+//! How the user's own tree is read and built without a change to its lock file: with the file as it
+//! is where cargo need not write it, and otherwise in a mirror. It must not know what is built.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl InPlace {
     }
 }
 
-/// Reads the workspace that cargo finds in `dir`, such that no later command of cargo writes the user's
-/// lock file. `on_wait` is called when another process builds there and is waited for.
+/// Reads the workspace that cargo finds in `dir`, such that no later command of cargo writes the
+/// user's lock file. `on_wait` is called when another process builds there and is waited for.
 ///
 /// # Errors
 ///
@@ -51,7 +51,8 @@ pub fn load(
     {
         return Ok(InPlace { workspace, options: locked });
     }
-    // The mirror's lock file may be written, so what forbids to write the user's is asked of the user's.
+    // The mirror's lock file may be written, so what forbids to write the user's is asked of the
+    // user's.
     if options.locked || options.frozen {
         load_as_it_is(&context, options)?;
     }

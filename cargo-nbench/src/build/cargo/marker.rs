@@ -26,8 +26,8 @@ pub(super) fn mark(executable: &Path) -> io::Result<Option<Mark>> {
     Ok(find(&fs::read(executable)?))
 }
 
-/// The variable by which criterion is told that it has a runner; it is in every executable that obeys
-/// one.
+/// The variable by which criterion is told that it has a runner; it is in every executable that
+/// obeys one.
 const RUNNER: &[u8] = b"CARGO_CRITERION_PORT";
 
 /// Whether an executable has a criterion in it that obeys a runner.

@@ -1,11 +1,12 @@
-//! A mirror of a workspace: a directory of links to its files in which cargo finds, and writes, a lock
-//! file of ours instead of the user's. It knows where things lie, and not why cargo would write the file.
+//! A mirror of a workspace: a directory of links to its files in which cargo finds, and writes, a
+//! lock file of ours instead of the user's. It knows where things lie, and not why cargo would
+//! write the file.
 //!
-//! Cargo always writes the lock file beside the manifest of the workspace. Whatever is done afterwards to
-//! put it back is not done by a process that was killed, so the user's file is never given to cargo. Not
-//! a copy but links, because a tree may be large, and what a benchmark reads must be what the user has.
-//! Paths are mirrored from the root of the file system, so that `..` in a manifest, which cargo follows
-//! without asking the file system, leads to the same places.
+//! Cargo always writes the lock file beside the manifest of the workspace. Whatever is done
+//! afterwards to put it back is not done by a process that was killed, so the user's file is never
+//! given to cargo. Not a copy but links, because a tree may be large, and what a benchmark reads
+//! must be what the user has. Paths are mirrored from the root of the file system, so that `..` in
+//! a manifest, which cargo follows without asking the file system, leads to the same places.
 
 mod git_dir;
 
@@ -54,8 +55,8 @@ pub(super) struct Original<'o> {
 }
 
 impl Mirror {
-    /// Makes the mirror, or brings it up to date. While another process uses it, `on_wait` is called
-    /// and the other one waited for.
+    /// Makes the mirror, or brings it up to date. While another process uses it, `on_wait` is
+    /// called and the other one waited for.
     pub(super) fn of(original: &Original<'_>, on_wait: &mut dyn FnMut()) -> Result<Self, Failure> {
         let Original { root, place, .. } = *original;
         let base = place.join("tree");
@@ -111,8 +112,8 @@ impl Mirror {
         self.inside(&self.root).join(LOCK)
     }
 
-    /// Ends with a lock file that something was built from: it is kept for the next time, and others
-    /// may use the mirror.
+    /// Ends with a lock file that something was built from: it is kept for the next time, and
+    /// others may use the mirror.
     pub(super) fn keep(&self) {
         // Without it the next build resolves anew, which is what happened now.
         let draft = self.kept.with_extension("draft");
@@ -138,9 +139,10 @@ impl Mirror {
         }
     }
 
-    /// Every package's directory, and those on the way to it, become directories of links to all that lies
-    /// in them. Were a package behind a link, cargo would look for its files in the user's repository, find
-    /// none of those that it knows, and never run its build script again.
+    /// Every package's directory, and those on the way to it, become directories of links to all
+    /// that lies in them. Were a package behind a link, cargo would look for its files in the
+    /// user's repository, find none of those that it knows, and never run its build script
+    /// again.
     fn link(&self, packages: &Packages) -> io::Result<()> {
         let within = |directory: &&Path| directory.starts_with(&packages.top);
         let directories: BTreeSet<&Path> = packages
@@ -259,8 +261,8 @@ fn digest(text: &[u8]) -> String {
 
 /// Where packages lie that a workspace is built from.
 struct Packages {
-    /// The directory below which all lies that `..` in manifests leads to: that of the repository, or one
-    /// above it.
+    /// The directory below which all lies that `..` in manifests leads to: that of the repository,
+    /// or one above it.
     top: PathBuf,
     directories: BTreeSet<PathBuf>,
 }

@@ -1,5 +1,6 @@
-//! Which files an executable was compiled from: those of the bench target itself and those of all local
-//! crates in it, as the compiler's dependency files say. It reads no source and judges nothing.
+//! Which files an executable was compiled from: those of the bench target itself and those of all
+//! local crates in it, as the compiler's dependency files say. It reads no source and judges
+//! nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -15,16 +16,16 @@ use super::reach::HARNESS;
 pub struct Sources {
     /// Files of the bench target's own crate, included ones too.
     pub bench: BTreeSet<PathBuf>,
-    /// Those and the files of every crate in its dependency closure that comes from a directory. The
-    /// harness, stand-ins, build scripts and procedural macros are not among them.
+    /// Those and the files of every crate in its dependency closure that comes from a directory.
+    /// The harness, stand-ins, build scripts and procedural macros are not among them.
     pub local: BTreeSet<PathBuf>,
-    /// Those of `local` that the measured libraries are compiled from. A benchmark that includes one of them as
-    /// its input has it among its own too.
+    /// Those of `local` that the measured libraries are compiled from. A benchmark that includes
+    /// one of them as its input has it among its own too.
     pub library: BTreeSet<PathBuf>,
     /// Those of `local` that only dependencies for development bring in.
     pub helpers: BTreeSet<PathBuf>,
-    /// Files of the build scripts of those crates, and of the crates from directories that they use:
-    /// what they write and set, the benchmark may read.
+    /// Files of the build scripts of those crates, and of the crates from directories that they
+    /// use: what they write and set, the benchmark may read.
     pub generators: BTreeSet<PathBuf>,
     /// Files of the procedural macros from directories, whose texts become texts of the benchmark.
     pub macros: BTreeSet<PathBuf>,
@@ -108,8 +109,8 @@ fn is_linked(artifact: &Artifact) -> bool {
     !artifact.target.kind.iter().any(|kind| never.contains(kind))
 }
 
-/// Packages from directories that the benchmarks of `root` reach, `root` among them: through ordinary
-/// dependencies, at `root` itself also through those for `development`.
+/// Packages from directories that the benchmarks of `root` reach, `root` among them: through
+/// ordinary dependencies, at `root` itself also through those for `development`.
 fn local_closure(
     workspace: &Workspace,
     root: &PackageId,

@@ -17,7 +17,7 @@ use crate::foreign::dropin;
 
 /// A harness that a workspace uses, as its lock file or its graph names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wanted {
+pub(super) struct WantedHarness {
     package: String,
     version: String,
     /// Where the real one comes from, as cargo writes it; empty for a directory.
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
 
 /// A stand-in on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StandIn {
+pub(crate) struct PlacedStandIn {
     /// The package that it stands in for.
     pub(crate) package: String,
     /// Its own directory.
@@ -36,7 +36,7 @@ pub(crate) struct StandIn {
 /// How the stand-ins of one workspace are given to cargo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Injection {
-    stand_ins: Vec<StandIn>,
+    stand_ins: Vec<PlacedStandIn>,
     arguments: Vec<String>,
     /// Whether cargo has to write the lock file for it.
     changes_lock: bool,
@@ -47,8 +47,8 @@ pub(crate) struct Injection {
 impl Injection {
     /// By overriding paths, which leaves the lock file alone. Of several versions all users of a
     /// package get the newest one.
-    pub(super) fn by_paths(wanted: &BTreeSet<Wanted>) -> Result<Self, Failure> {
-        let mut newest: BTreeMap<&str, &Wanted> = BTreeMap::new();
+    pub(super) fn by_paths(wanted: &BTreeSet<WantedHarness>) -> Result<Self, Failure> {
+        let mut newest: BTreeMap<&str, &WantedHarness> = BTreeMap::new();
         for one in wanted {
             let known = newest.entry(&one.package).or_insert(one);
             if version(&one.version) > version(&known.version) {
@@ -64,9 +64,9 @@ impl Injection {
         Ok(Self { stand_ins, arguments, ..Self::default() })
     }
 
-    /// By patching each version, for what overriding cannot express. Cargo writes that into the lock
-    /// file.
-    pub(super) fn by_patch(wanted: &BTreeSet<Wanted>) -> Result<Self, Failure> {
+    /// By patching each version, for what overriding cannot express. Cargo writes that into the
+    /// lock file.
+    pub(super) fn by_patch(wanted: &BTreeSet<WantedHarness>) -> Result<Self, Failure> {
         let mut made = Self { changes_lock: true, ..Self::default() };
         for (number, one) in wanted.iter().enumerate() {
             let stand_in = materialise(one)?;
@@ -92,20 +92,20 @@ impl Injection {
     }
 
     /// None, because cargo takes none.
-    pub(super) fn refused(wanted: &BTreeSet<Wanted>, reason: &str) -> Self {
+    pub(super) fn refused(wanted: &BTreeSet<WantedHarness>, reason: &str) -> Self {
         let refused = wanted.iter().map(|one| (one.package.clone(), reason.to_owned())).collect();
         Self { refused, ..Self::default() }
     }
 
     /// Harnesses of the graph that are still the real ones; members of the workspace are at home.
-    pub(super) fn real(&self, metadata: &Metadata) -> BTreeSet<Wanted> {
+    pub(super) fn real(&self, metadata: &Metadata) -> BTreeSet<WantedHarness> {
         metadata
             .packages
             .iter()
             .filter(|package| is_known(package.name.as_str()))
             .filter(|package| !metadata.workspace_members.contains(&package.id))
             .filter(|package| !self.made(package.manifest_path.as_std_path()))
-            .map(|package| Wanted {
+            .map(|package| WantedHarness {
                 package: package.name.to_string(),
                 version: package.version.to_string(),
                 source: package.source.as_ref().map(|s| s.repr.clone()).unwrap_or_default(),
@@ -149,7 +149,7 @@ impl Injection {
 
 /// Writes a stand-in into the cache, in a directory that its content names: what is found there was
 /// written by a program that would write the same.
-fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
+fn materialise(wanted: &WantedHarness) -> Result<PlacedStandIn, Failure> {
     let mut hash = Sha256::new();
     let found = dropin::find(&wanted.package);
     for (path, text) in found.map(|s| s.package_files(&wanted.version)).unwrap_or_default() {
@@ -161,7 +161,7 @@ fn materialise(wanted: &Wanted) -> Result<StandIn, Failure> {
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let directory = cache::open_outside_of_workspace()?.join(cache::STAND_INS).join(digest);
     let root = dropin::materialise(&directory, &wanted.package, &wanted.version)?;
-    Ok(StandIn { package: wanted.package.clone(), root })
+    Ok(PlacedStandIn { package: wanted.package.clone(), root })
 }
 
 /// A version to be compared; one that does not parse is older than all.
@@ -175,14 +175,17 @@ pub(super) fn is_known(package: &str) -> bool {
 }
 
 /// Whether there are several versions of one harness, which one stand-in cannot all be.
-pub(super) fn has_several_versions(wanted: &BTreeSet<Wanted>) -> bool {
+pub(super) fn has_several_versions(wanted: &BTreeSet<WantedHarness>) -> bool {
     let names: BTreeSet<&str> = wanted.iter().map(|one| one.package.as_str()).collect();
     names.len() < wanted.len()
 }
 
-/// The harnesses that the lock file names, so that the first look at the graph needs nothing of what
-/// only the real ones depend on. Cargo makes the file when there is none.
-pub(super) fn locked(context: &BuildContext<'_>, options: &BuildOptions) -> BTreeSet<Wanted> {
+/// The harnesses that the lock file names, so that the first look at the graph needs nothing of
+/// what only the real ones depend on. Cargo makes the file when there is none.
+pub(super) fn locked(
+    context: &BuildContext<'_>,
+    options: &BuildOptions,
+) -> BTreeSet<WantedHarness> {
     let mut command = context.cargo("locate-project");
     command.args(["--workspace", "--message-format", "plain"]);
     if let Some(manifest) = &options.manifest_path {
@@ -202,13 +205,16 @@ pub(super) fn locked(context: &BuildContext<'_>, options: &BuildOptions) -> BTre
 
 /// Packages of a lock file that stand-ins are known for; those without a source are directories,
 /// and perhaps members.
-fn named_in(lock: &str) -> BTreeSet<Wanted> {
+fn named_in(lock: &str) -> BTreeSet<WantedHarness> {
     let Ok(table) = lock.parse::<Table>() else { return BTreeSet::new() };
     let packages = table.get("package").and_then(Value::as_array);
     let wanted = |package: &Value| {
         let text = |key: &str| package.get(key)?.as_str().map(str::to_owned);
-        let wanted =
-            Wanted { package: text("name")?, version: text("version")?, source: text("source")? };
+        let wanted = WantedHarness {
+            package: text("name")?,
+            version: text("version")?,
+            source: text("source")?,
+        };
         is_known(&wanted.package).then_some(wanted)
     };
     packages.into_iter().flatten().filter_map(wanted).collect()

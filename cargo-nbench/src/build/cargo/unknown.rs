@@ -1,5 +1,5 @@
-//! Names among the user's flags that nothing has: told once, with what was probably meant, before anything
-//! is built. It must not know what is done with those that exist.
+//! Names among the user's flags that nothing has: told once, with what was probably meant, before
+//! anything is built. It must not know what is done with those that exist.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,7 +18,8 @@ const PROFILES: [&str; 4] = ["bench", "dev", "release", "test"];
 /// How many names a hint lists.
 const LISTED: usize = 12;
 
-/// Refuses the first name of a package, bench target, feature or profile that the workspace does not have.
+/// Refuses the first name of a package, bench target, feature or profile that the workspace does
+/// not have.
 ///
 /// # Errors
 /// A sentence with the name and what there is instead.
@@ -42,7 +43,8 @@ pub fn refuse_unknown(
     let (mut selected, mut all) = (BTreeSet::new(), BTreeSet::new());
     packages(workspace, options).0.into_iter().for_each(|p| benches(&mut selected, p));
     members.iter().for_each(|package| benches(&mut all, package));
-    // Where another package has it, the selection says so; where there is none at all, how one is added.
+    // Where another package has it, the selection says so; where there is none at all, how one is
+    // added.
     let is_unknown = |wanted: &&String| !all.iter().any(|name| matches(wanted, name));
     if let Some(wanted) = options.benches.iter().find(is_unknown).filter(|_| !all.is_empty()) {
         let names = if selected.is_empty() { all } else { selected };
@@ -87,8 +89,8 @@ fn refuse_profile(
             .into_iter()
             .flat_map(|table| table.keys().cloned()),
     );
-    // Cargo's configuration may define one too, in more ways than are worth reading here: it is left to
-    // cargo wherever a configuration could.
+    // Cargo's configuration may define one too, in more ways than are worth reading here: it is
+    // left to cargo wherever a configuration could.
     let variable = format!("CARGO_PROFILE_{}_", wanted.to_uppercase().replace('-', "_"));
     let may_define = |text: String| text.contains("profile") || text.contains("include");
     let here = std::path::absolute(context.dir).unwrap_or_else(|_| context.dir.to_owned());

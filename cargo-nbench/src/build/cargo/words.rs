@@ -1,13 +1,13 @@
-//! The user's own flags as words of a command line, for every hint that names a command to run: without
-//! them it would build something else, or nothing. It must not know what went wrong.
+//! The user's own flags as words of a command line, for every hint that names a command to run:
+//! without them it would build something else, or nothing. It must not know what went wrong.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::BuildOptions;
 
-/// What the user typed of the flags of a build. A checkout or a generated package has other ones, but
-/// nobody can type those.
+/// What the user typed of the flags of a build. A checkout or a generated package has other ones,
+/// but nobody can type those.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The one package that was asked for by a name, as it was written.

@@ -1,24 +1,29 @@
-//! Which changed files the code behind a benchmark may read when it runs, judged by what its sources
-//! say. It knows no names of documents or folders; what it cannot exclude it names.
+//! Which changed files the code behind a benchmark may read when it runs, judged by what its
+//! sources say. It knows no names of documents or folders; what it cannot exclude it names.
 //!
-//! A program reads a file by a name, and a name is a text in its sources, a text in its executable, an
-//! entry of a folder that it lists, or something that it is told from outside. So a file counts as read
+//! A program reads a file by a name, and a name is a text in its sources, a text in its executable,
+//! an entry of a folder that it lists, or something that it is told from outside. So a file counts
+//! as read
 //!
-//! - when a text in a local source has its name as a word, or a small file that such a text names does;
-//! - when it is no source and the loaded bytes have its name (C code, `env!`, what other crates bring);
+//! - when a text in a local source has its name as a word, or a small file that such a text names
+//!   does;
+//! - when it is no source and the loaded bytes have its name (C code, `env!`, what other crates
+//!   bring);
 //! - when the code starts other programs;
-//! - and, where the code has any word of opening files: when a text has its stem or one of its folders as
-//!   a word, is a format that its name fits (`page{n}.md`), or is its extension; when the code lists
-//!   folders or reads arguments or the environment; for a source also when the code asks where it
-//!   stands (`file!`).
+//! - and, where the code has any word of opening files: when a text has its stem or one of its
+//!   folders as a word, is a format that its name fits (`page{n}.md`), or is its extension; when
+//!   the code lists folders or reads arguments or the environment; for a source also when the code
+//!   asks where it stands (`file!`).
 //!
-//! A name may also be put together from two texts, or spelled by its characters, so that texts which begin
-//! or end it count as its stem does. And what a build script writes or sets may be read: where the code
-//! names the folder or a file that a script names too, or asks the environment, whatever the script is
-//! made of and may itself read counts ([`Evidence::generated`]).
+//! A name may also be put together from two texts, or spelled by its characters, so that texts
+//! which begin or end it count as its stem does. And what a build script writes or sets may be
+//! read: where the code names the folder or a file that a script names too, or asks the
+//! environment, whatever the script is made of and may itself read counts
+//! ([`Evidence::generated`]).
 //!
-//! Texts that only the compiler reads (`include_str!`, `#[doc]`, `#[path]`) are no evidence: what they
-//! bring is in the executable, and would differ there. Neither are comments and `#[cfg(test)]` modules.
+//! Texts that only the compiler reads (`include_str!`, `#[doc]`, `#[path]`) are no evidence: what
+//! they bring is in the executable, and would differ there. Neither are comments and `#[cfg(test)]`
+//! modules.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -230,8 +235,8 @@ impl Evidence {
         }
     }
 
-    /// Whether the file at `path`, relative to the repository with `/` as separator, may be read. The
-    /// text of the executable is `loaded`.
+    /// Whether the file at `path`, relative to the repository with `/` as separator, may be read.
+    /// The text of the executable is `loaded`.
     pub(crate) fn reading(&self, path: &str, loaded: &str) -> Option<Reading> {
         let mut folders: Vec<String> = path.split('/').map(str::to_lowercase).collect();
         let name = folders.pop().unwrap_or_default();
@@ -262,8 +267,9 @@ impl Evidence {
         possible.then_some(Reading::Possible)
     }
 
-    /// Whether the file at `path` may decide what the code of `self` reads or is told, through build
-    /// scripts whose sources say `scripts`. Their own files do, and all that they may read.
+    /// Whether the file at `path` may decide what the code of `self` reads or is told, through
+    /// build scripts whose sources say `scripts`. Their own files do, and all that they may
+    /// read.
     pub(crate) fn generated(&self, path: &str, is_script: bool, scripts: &Evidence) -> bool {
         let both_name = |path: &String| {
             let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
@@ -383,8 +389,8 @@ pub(crate) fn is_rust(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "rs")
 }
 
-/// Whether the bytes have the name of a file; of a short name without a dot also its folder, because
-/// such a name stands within many words.
+/// Whether the bytes have the name of a file; of a short name without a dot also its folder,
+/// because such a name stands within many words.
 fn is_in_bytes(path: &str, loaded: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let long = name.contains('.') || name.len() >= 6;
@@ -421,7 +427,8 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// Fixed parts around the holes of a format's last component; nothing where it has no hole or is one.
+/// Fixed parts around the holes of a format's last component; nothing where it has no hole or is
+/// one.
 fn format(text: &str) -> Option<Vec<String>> {
     let mut pieces = vec![String::new()];
     let mut chars = text.chars().peekable();

@@ -1,5 +1,5 @@
-//! Tells Rust's code from its texts and comments, without a parser: names, texts and single signs. It
-//! takes any bytes; what is no Rust comes out as some list of tokens.
+//! Tells Rust's code from its texts and comments, without a parser: names, texts and single signs.
+//! It takes any bytes; what is no Rust comes out as some list of tokens.
 
 /// A piece of code that is no comment and no blank.
 #[derive(Clone, Debug, PartialEq, Eq)]

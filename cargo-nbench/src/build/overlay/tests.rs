@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Overlay, Sources, generate, resolver};
+use super::{Overlay, OverlaySources, generate, resolver};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
@@ -87,7 +87,7 @@ fn todays_benchmarks_measure_the_older_library() {
     for (side, side_root, answers, recent_builds) in
         [(&before, &old, "1 1", false), (&after, &new, "2 2", true)]
     {
-        let sources = Sources {
+        let sources = OverlaySources {
             contender: &after,
             contender_root: &new,
             side,
@@ -117,7 +117,7 @@ fn todays_benchmarks_measure_the_older_library() {
         assert_eq!(generate(&sources, &out).unwrap(), overlay);
         assert_eq!(modified(&overlay.manifest), written, "cargo finds it fresh");
     }
-    let sources = Sources {
+    let sources = OverlaySources {
         contender: &after,
         contender_root: &new,
         side: &before,

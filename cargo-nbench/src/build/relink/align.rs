@@ -1,6 +1,6 @@
 //! Copies of object files and archives in which every function starts at a boundary of 64 bytes, so
-//! that the size of one function does not move the loops of all that follow it against cache lines. It
-//! changes alignment in section headers and nothing else, and it links nothing.
+//! that the size of one function does not move the loops of all that follow it against cache lines.
+//! It changes alignment in section headers and nothing else, and it links nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -20,8 +20,9 @@ pub(super) const ALIGNMENT: u64 = 64;
 /// more 4-byte fields (System V gABI, `Elf64_Shdr`).
 const FIELD: usize = 48;
 
-/// Raises the alignment of all functions in an object file, or in the members of an archive, in place;
-/// returns how many were changed. Whatever is not a 64-bit little-endian ELF file stays as it is.
+/// Raises the alignment of all functions in an object file, or in the members of an archive, in
+/// place; returns how many were changed. Whatever is not a 64-bit little-endian ELF file stays as
+/// it is.
 pub(super) fn align(bytes: &mut [u8]) -> usize {
     let members: Vec<Range<usize>> = match ArchiveFile::parse(&*bytes) {
         Ok(archive) => archive

@@ -63,8 +63,8 @@ impl Capture {
         let links = values("--emit")
             .iter()
             .any(|kinds| kinds.to_string_lossy().split(',').any(|kind| kind == "link"));
-        // Cargo leaves the type of a bench target without a test harness to the default, which is an
-        // executable.
+        // Cargo leaves the type of a bench target without a test harness to the default, which is
+        // an executable.
         let executable = values("--crate-type").iter().all(|kind| *kind == "bin")
             && !arguments.iter().any(|argument| argument == "--test");
         if !links || !executable || krate.starts_with("build_script_") {
@@ -138,7 +138,8 @@ impl Capture {
     }
 }
 
-/// The file of that extension beside an executable. Its name may contain dots that are no extension.
+/// The file of that extension beside an executable. Its name may contain dots that are no
+/// extension.
 pub(crate) fn beside(executable: &OsStr, extension: &str) -> OsString {
     let mut name = executable.to_owned();
     name.push(".");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::align::{self, ALIGNMENT};
 use super::command::{Linker, linker, parse};
-use super::{Layouts, run};
+use super::{Relinker, run};
 use crate::build::relink::capture::{COMMAND, PLACE, beside};
 
 fn chosen(text: &str) -> Result<Linker, String> {
@@ -199,7 +199,7 @@ fn a_seed_draws_a_layout_and_nothing_else() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let executable = build(directory.path(), flags);
-        let mut layouts = match Layouts::read(&executable) {
+        let mut layouts = match Relinker::read(&executable) {
             Ok(layouts) => layouts,
             Err(reason) => {
                 // The only honest way to pass here; the message shows with `--nocapture`.
@@ -237,7 +237,7 @@ fn what_is_missing_or_stale_is_said() {
     let write = |extension: &str, text: &str| {
         fs::write(directory.path().join(beside("main-1f".as_ref(), extension)), text).unwrap();
     };
-    let reason = || Layouts::read(&executable).unwrap_err();
+    let reason = || Relinker::read(&executable).unwrap_err();
     assert!(reason().contains("kept no link command"), "{}", reason());
     write(PLACE, "refused: `sccache` stands before rustc");
     assert_eq!(reason(), "`sccache` stands before rustc");
@@ -248,7 +248,7 @@ fn what_is_missing_or_stale_is_said() {
     write(COMMAND, r#""false" "-o" "elsewhere" "-fuse-ld=lld""#);
     assert!(reason().contains("another file"), "{}", reason());
     write(COMMAND, r#""false" "-o" "main-1f" "-fuse-ld=lld""#);
-    let mut layouts = Layouts::read(&executable).unwrap();
+    let mut layouts = Relinker::read(&executable).unwrap();
     let scratch = directory.path().join("scratch");
     let reason = layouts.prove(&executable, &scratch).unwrap_err();
     assert!(reason.contains("`false` failed"), "{reason}");

@@ -51,8 +51,8 @@ fn unread_manifest(message: &str) -> Option<PathBuf> {
     (path.is_absolute() && path.ends_with("Cargo.toml")).then(|| path.to_owned())
 }
 
-/// `directory` as `../x` seen from `tree`, when `x` lies in one of the directories that hold `tree`.
-/// Absolute dependencies share at most the root with a checkout, and are not meant.
+/// `directory` as `../x` seen from `tree`, when `x` lies in one of the directories that hold
+/// `tree`. Absolute dependencies share at most the root with a checkout, and are not meant.
 fn from_above(directory: &Path, tree: &Path) -> Option<PathBuf> {
     let mut up = PathBuf::new();
     for ancestor in tree.ancestors().skip(1) {

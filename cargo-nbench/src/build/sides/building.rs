@@ -1,6 +1,6 @@
-//! The builds of all sides, one after the other: the newest first, since its artefacts seed the others and
-//! the dependencies that it resolves to hold for all where no lock file is tracked. It must not know what is
-//! made of the sides.
+//! The builds of all sides, one after the other: the newest first, since its artefacts seed the
+//! others and the dependencies that it resolves to hold for all where no lock file is tracked. It
+//! must not know what is made of the sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use nbench_templates::lines::{Line, NotMeasurable};
 
-use super::overlaid::{Request, build_overlaid};
-use super::toolchains::{self, Request as Asked, Toolchains};
+use super::overlaid::{OverlayRequest, build_overlaid};
+use super::toolchains::{self, ToolchainRequest, Toolchains};
 use super::untracked::Trees;
-use super::{Side, Sides, Wish, absent};
+use super::{BuildRequest, Side, Sides, absent};
 use crate::build::built::{Built, build_hint, build_selected};
 use crate::build::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
@@ -22,7 +22,9 @@ use crate::build::one_path;
 use crate::build::own_runner::{self, Place};
 use crate::build::relink::capture;
 use crate::failure::{Exit, Failure};
-use crate::revisions::checkout::{Slot, Slots, Wanted, seed_lock_files, seed_target, shared_paths};
+use crate::revisions::checkout::{
+    CheckoutRequest, Slot, Slots, seed_lock_files, seed_target, shared_paths,
+};
 use crate::revisions::revision::{Repository, Revision};
 use crate::term::Term;
 
@@ -32,10 +34,10 @@ use crate::term::Term;
 /// When a checkout or a build fails; the message names the revision.
 pub fn build_sides(
     term: &mut Term,
-    wish: &Wish<'_>,
+    request: &BuildRequest<'_>,
     revisions: &[Revision],
 ) -> Result<Sides, Failure> {
-    let mut building = Building::check_out(term, wish, revisions)?;
+    let mut building = Building::check_out(term, request, revisions)?;
     building.tell_toolchains(term);
     for side in (0..revisions.len()).rev() {
         if !building.built.contains_key(&building.distinct[side]) {
@@ -46,10 +48,10 @@ pub fn build_sides(
     building.finish()
 }
 
-/// Sides that are being built. What is told of a side by a number is told of its checkout, which sides of
-/// equal trees share.
+/// Sides that are being built. What is told of a side by a number is told of its checkout, which
+/// sides of equal trees share.
 struct Building<'b> {
-    wish: &'b Wish<'b>,
+    request: &'b BuildRequest<'b>,
     revisions: &'b [Revision],
     toolchains: Toolchains,
     /// Where in the repository the workspace lies.
@@ -58,23 +60,24 @@ struct Building<'b> {
     distinct: Vec<usize>,
     slots: Vec<Rc<Slot>>,
     /// The toolchain that each side asks for.
-    asked: Vec<Asked>,
+    asked: Vec<ToolchainRequest>,
     /// What was built, by checkout.
     built: BTreeMap<usize, Built>,
     /// The toolchains that were used, by checkout.
     records: BTreeMap<usize, nbench_store::Toolchain>,
     remarks: Vec<Line>,
-    /// The newest side's workspace, whose benchmarks may be laid over the others, and the flags for it.
+    /// The newest side's workspace, whose benchmarks may be laid over the others, and the flags
+    /// for it.
     newest: Option<(Workspace, BuildOptions)>,
 }
 
 impl<'b> Building<'b> {
     fn check_out(
         term: &mut Term,
-        wish: &'b Wish<'b>,
+        request: &'b BuildRequest<'b>,
         revisions: &'b [Revision],
     ) -> Result<Self, Failure> {
-        let slots = Slots::open(wish.repository)?;
+        let slots = Slots::open(request.repository)?;
         let distinct = distinct_trees(revisions);
         let mut trees: Vec<&Revision> = Vec::new();
         for (revision, index) in revisions.iter().zip(&distinct) {
@@ -82,21 +85,23 @@ impl<'b> Building<'b> {
                 trees.push(revision);
             }
         }
-        let toolchains = Toolchains::new(wish.here, wish.own_toolchains);
-        let flags = flags(wish, &toolchains);
+        let toolchains = Toolchains::new(request.here, request.own_toolchains);
+        let flags = flags(request, &toolchains);
         term.start_waiting("checking out");
-        let place = within(wish.repository, wish.workspace);
-        let share = shared_paths(wish.share, &place)?;
-        let wanted = Wanted { flags: &flags, workspace: &place, share: &share };
+        let place = within(request.repository, request.workspace);
+        let share = shared_paths(request.share, &place)?;
+        let wanted = CheckoutRequest { flags: &flags, workspace: &place, share: &share };
         let slots: Vec<Rc<Slot>> =
             slots.acquire_all(&trees, wanted)?.into_iter().map(Rc::new).collect();
         term.end_progress();
         let asked = distinct
             .iter()
-            .map(|index| Ok(Asked::of(&relocated(wish, &slots[*index])?, slots[*index].tree())))
+            .map(|index| {
+                Ok(ToolchainRequest::of(&relocated(request, &slots[*index])?, slots[*index].tree()))
+            })
             .collect::<Result<_, Failure>>()?;
         Ok(Building {
-            wish,
+            request,
             revisions,
             toolchains,
             place,
@@ -114,7 +119,7 @@ impl<'b> Building<'b> {
     fn tell_toolchains(&self, term: &mut Term) {
         let labels = self.revisions.iter().map(|revision| revision.label.as_str());
         let told: Vec<_> = labels.zip(&self.asked).collect();
-        let own = self.wish.own_toolchains;
+        let own = self.request.own_toolchains;
         if let Some(remark) = toolchains::remark(&told, self.toolchains.here(), own) {
             if own { term.note(&remark) } else { term.warn(&remark) }
         }
@@ -129,12 +134,12 @@ impl<'b> Building<'b> {
     }
 
     fn setting(&self, side: usize) -> Result<Setting, Failure> {
-        Setting::of(self.wish, self.slot(side), self.slot(self.last()), &self.toolchains)
+        Setting::of(self.request, self.slot(side), self.slot(self.last()), &self.toolchains)
     }
 
     /// A failure of one side with what may be behind it.
     fn at(&self, side: usize, failure: Failure) -> Failure {
-        let failure = named(failure, self.wish, side == self.last(), &self.revisions[side]);
+        let failure = named(failure, self.request, side == self.last(), &self.revisions[side]);
         let reason = self.trees(side).explain(&failure.error);
         match reason.filter(|_| !absent::is_explained(&failure)) {
             Some(reason) => failure.hint(reason),
@@ -143,7 +148,7 @@ impl<'b> Building<'b> {
     }
 
     fn trees(&self, side: usize) -> Trees<'_> {
-        let user = self.wish.repository.root();
+        let user = self.request.repository.root();
         Trees { user, checkout: self.slot(side).tree(), workspace: &self.place }
     }
 
@@ -156,7 +161,9 @@ impl<'b> Building<'b> {
         let setting = self.setting(side).map_err(|failure| self.at(side, failure))?;
         let (context, options) = (setting.context(), setting.options.clone());
         let workspace = load_in(&context, &options)
-            .map_err(|failure| absent::explain(failure, self.wish.repository.root(), slot.tree()))
+            .map_err(|failure| {
+                absent::explain(failure, self.request.repository.root(), slot.tree())
+            })
             .map_err(|failure| self.at(side, failure))?;
         // A name that only older sides lack is no mistake.
         if side == self.last() {
@@ -165,7 +172,7 @@ impl<'b> Building<'b> {
         }
         let builds = self.distinct.iter().max().map_or(1, |last| last + 1);
         term.number_build(self.built.len() + 1, builds);
-        let mut done = if self.wish.overlay {
+        let mut done = if self.request.overlay {
             self.build_overlaid(term, side, &workspace, &options, &context)?
         } else {
             build_selected(term, &workspace, &options, &context, &self.revisions[side].label)
@@ -175,7 +182,7 @@ impl<'b> Building<'b> {
             add_reason(&mut target.error, self.trees(side));
         }
         let is_last = side == self.last();
-        if is_last || self.wish.own_toolchains {
+        if is_last || self.request.own_toolchains {
             let row = describe_toolchain(&context, &options, &workspace, &done.executables);
             self.records.insert(self.distinct[side], row);
         }
@@ -203,7 +210,7 @@ impl<'b> Building<'b> {
         let newest = self.newest.as_ref();
         let (newest, newest_options) = newest.map_or((workspace, options), |(w, o)| (w, o));
         let slot = self.slot(side);
-        let request = Request {
+        let request = OverlayRequest {
             newest,
             newest_tree: self.slot(self.last()).tree(),
             newest_options,
@@ -225,8 +232,8 @@ impl<'b> Building<'b> {
         Ok(made.built)
     }
 
-    /// What the last side measures and this one cannot, with the reason; a missing target is told by
-    /// comparing what there is.
+    /// What the last side measures and this one cannot, with the reason; a missing target is told
+    /// by comparing what there is.
     fn tell_what_is_not_measurable(&mut self, side: usize, done: &Built) {
         let at_last = |package: &str, target: &str| {
             contender_has(&self.built, self.distinct[self.last()], package, target)
@@ -297,33 +304,34 @@ impl<'b> Building<'b> {
             remarks: self.remarks,
             used: used.unwrap_or_else(|| toolchain.summary.clone()),
             toolchain,
-            overlay: self.wish.overlay,
-            own_toolchains: self.wish.own_toolchains,
-            user: self.wish.repository.root().to_owned(),
+            overlay: self.request.overlay,
+            own_toolchains: self.request.own_toolchains,
+            user: self.request.repository.root().to_owned(),
             place: self.place,
         })
     }
 }
 
 /// What a checkout was built by, beside its sources.
-fn flags(wish: &Wish<'_>, toolchains: &Toolchains) -> String {
+fn flags(request: &BuildRequest<'_>, toolchains: &Toolchains) -> String {
     let probe = BuildContext {
         toolchain: toolchains.here().name.clone(),
         cap_lints: true,
-        ..BuildContext::new(wish.here)
+        ..BuildContext::new(request.here)
     };
     // Builds of versions that kept no link commands must not be taken for fresh.
-    let mut flags = flags_digest(&probe, wish.options) + "-kept";
-    if wish.overlay {
+    let mut flags = flags_digest(&probe, request.options) + "-kept";
+    if request.overlay {
         flags.push_str("-overlay");
     }
-    if wish.own_toolchains {
+    if request.own_toolchains {
         flags.push_str("-own");
     }
     flags
 }
 
-/// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the file.
+/// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the
+/// file.
 fn add_reason(text: &mut String, trees: Trees<'_>) {
     if let Some(reason) = trees.explain(text) {
         text.push_str("; ");
@@ -342,18 +350,18 @@ struct Setting {
 
 impl Setting {
     fn of(
-        wish: &Wish<'_>,
+        request: &BuildRequest<'_>,
         slot: &Slot,
         contender: &Slot,
         toolchains: &Toolchains,
     ) -> Result<Self, Failure> {
         let mut places = vec![slot.directory(), contender.directory()];
         places.dedup();
-        let dir = relocated(wish, slot)?;
+        let dir = relocated(request, slot)?;
         let chosen = toolchains.of(&dir)?;
         // Only then may a package lie outside of its workspace, and its path get into the code.
-        let is_below = !within(wish.repository, wish.workspace).as_os_str().is_empty();
-        let reaches_out = wish.overlay || is_below;
+        let is_below = !within(request.repository, request.workspace).as_os_str().is_empty();
+        let reaches_out = request.overlay || is_below;
         let forgets = if reaches_out { one_path::variable(&places) } else { None };
         let context = BuildContext {
             toolchain: chosen.name,
@@ -361,13 +369,13 @@ impl Setting {
             cap_lints: true,
             cap_all_crates: reaches_out,
             target_dir: Some(slot.target_dir().to_owned()),
-            configuration: configuration_of_checkout(wish.repository.root(), slot.tree(), &dir),
+            configuration: configuration_of_checkout(request.repository.root(), slot.tree(), &dir),
             extra_env: [capture::variable()].into_iter().chain(forgets).collect(),
             ..BuildContext::new(Path::new(""))
         };
         let options = BuildOptions {
             target_dir: None,
-            ..wish.options.relocated(wish.here, wish.repository.root(), slot.tree())
+            ..request.options.relocated(request.here, request.repository.root(), slot.tree())
         };
         Ok(Setting { dir, options, context })
     }
@@ -419,8 +427,8 @@ fn name(executable: &Executable) -> (String, String) {
     (executable.target.package.clone(), executable.target.target.clone())
 }
 
-/// For each revision the index of its tree among the distinct ones, counted from 0 in order of first
-/// appearance.
+/// For each revision the index of its tree among the distinct ones, counted from 0 in order of
+/// first appearance.
 fn distinct_trees(revisions: &[Revision]) -> Vec<usize> {
     let mut seen: Vec<&str> = Vec::new();
     revisions
@@ -441,8 +449,8 @@ fn within(repository: &Repository, path: &Path) -> PathBuf {
 }
 
 /// The user's directory in a checkout; its nearest existing ancestor when the revision lacks it.
-fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
-    let mut dir = slot.tree().join(within(wish.repository, wish.here));
+fn relocated(request: &BuildRequest<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
+    let mut dir = slot.tree().join(within(request.repository, request.here));
     while !dir.is_dir() && dir != slot.tree() {
         dir.pop();
     }
@@ -455,15 +463,20 @@ fn relocated(wish: &Wish<'_>, slot: &Slot) -> Result<PathBuf, Failure> {
 }
 
 /// A failure of one side, which the user must be able to tell from the other's.
-fn named(failure: Failure, wish: &Wish<'_>, is_last: bool, revision: &Revision) -> Failure {
+fn named(
+    failure: Failure,
+    request: &BuildRequest<'_>,
+    is_last: bool,
+    revision: &Revision,
+) -> Failure {
     let hint = match (failure.exit, is_last) {
         (Exit::Build, false) if !absent::is_explained(&failure) => {
-            let can_overlay = !wish.overlay && !wish.options.criterion_runner;
+            let can_overlay = !request.overlay && !request.options.criterion_runner;
             let overlay = "; `--overlay-benches` reports targets that do not compile there and goes on with the others";
             Some(format!(
                 "check that after `git checkout {}` this toolchain builds it: `{}`{}",
                 revision.short(),
-                wish.options.words.cargo_build(),
+                request.options.words.cargo_build(),
                 if can_overlay { overlay } else { "" }
             ))
         }

@@ -1,5 +1,5 @@
-//! What a comparison confounds with the library: the benchmark's own source, or an input, that differs
-//! between the sides. It reads files of two checkouts and decides no verdict.
+//! What a comparison confounds with the library: the benchmark's own source, or an input, that
+//! differs between the sides. It reads files of two checkouts and decides no verdict.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,7 +65,8 @@ impl Half<'_> {
     }
 }
 
-/// Notes on a comparison of two sides whose trees differ in `changed`, and whose result may be `gated`.
+/// Notes on a comparison of two sides whose trees differ in `changed`, and whose result may be
+/// `gated`.
 pub(super) fn notes(
     reference: Half<'_>,
     contender: Half<'_>,
@@ -100,8 +101,8 @@ pub(super) fn notes(
     notes
 }
 
-/// The note on a file that decides how the code is compiled and says it otherwise on the two sides: a
-/// profile, or cargo's configuration.
+/// The note on a file that decides how the code is compiled and says it otherwise on the two sides:
+/// a profile, or cargo's configuration.
 fn build_settings(reference: &Path, contender: &Path, changed: &[String]) -> Option<String> {
     let profiles = |tree: &Path, path: &str| -> Option<toml::Value> {
         let text = fs::read_to_string(tree.join(path)).ok()?;
@@ -121,8 +122,8 @@ fn build_settings(reference: &Path, contender: &Path, changed: &[String]) -> Opt
     ))
 }
 
-/// Sources of the benchmark that say different things on the two sides. What only moved is not among
-/// them, nor is a comment.
+/// Sources of the benchmark that say different things on the two sides. What only moved is not
+/// among them, nor is a comment.
 fn differing_bench(reference: Half<'_>, contender: Half<'_>) -> Vec<String> {
     let (old, new) = (reference.bench(), contender.bench());
     let mut differing = Vec::new();
@@ -177,8 +178,8 @@ fn may_be_library(reference: Half<'_>, contender: Half<'_>, path: &str) -> bool 
     is_build || !(of_tests || is_inert(path)) || (is_rust(Path::new(path)) && !of_tests)
 }
 
-/// The note on a crate that only benchmarks and tests use, beside a library that is measured: where the
-/// package has no code of its own, what it depends on for development is what it measures.
+/// The note on a crate that only benchmarks and tests use, beside a library that is measured: where
+/// the package has no code of its own, what it depends on for development is what it measures.
 fn helper(reference: Half<'_>, contender: Half<'_>, changed: &[String]) -> Option<String> {
     let is_helper = |half: &Half<'_>, path: &str| {
         half.executable.sources.helpers.contains(&half.tree.join(path))
@@ -264,8 +265,8 @@ mod tests {
     /// Mark of a source of the library that the benchmark includes as its input.
     const INCLUDED: &str = "// include_bytes!";
 
-    /// A checkout of these files, with an executable of package `demo`, whose benchmark is made of what
-    /// lies in `benches` or is marked, and whose helper lies in `support`.
+    /// A checkout of these files, with an executable of package `demo`, whose benchmark is made of
+    /// what lies in `benches` or is marked, and whose helper lies in `support`.
     fn half(tree: &Path, files: &[(&str, &str)]) -> Executable {
         let mut sources = Sources::default();
         for (name, text) in files {

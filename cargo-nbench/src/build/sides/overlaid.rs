@@ -10,13 +10,13 @@ use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
     select,
 };
-use crate::build::overlay::{Sources, generate};
+use crate::build::overlay::{OverlaySources, generate};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::term::Term;
 
 /// One side of an overlay.
-pub struct Request<'r> {
+pub struct OverlayRequest<'r> {
     /// The workspace that has the benchmarks.
     pub newest: &'r Workspace,
     /// Root of its checkout.
@@ -52,7 +52,7 @@ pub struct Made {
 ///
 /// # Errors
 /// When a package cannot be generated or cargo cannot be started; compile errors are results.
-pub fn build_overlaid(term: &mut Term, request: &Request<'_>) -> Result<Made, Failure> {
+pub fn build_overlaid(term: &mut Term, request: &OverlayRequest<'_>) -> Result<Made, Failure> {
     let mut made = Made::default();
     let mut targets: Vec<BenchTarget> = Vec::new();
     for selected in select(request.newest, request.newest_options) {
@@ -85,7 +85,7 @@ pub fn build_overlaid(term: &mut Term, request: &Request<'_>) -> Result<Made, Fa
     Ok(made)
 }
 
-fn not_measurable(request: &Request<'_>, package: &str, target: &str, reason: &str) -> Line {
+fn not_measurable(request: &OverlayRequest<'_>, package: &str, target: &str, reason: &str) -> Line {
     Line::NotMeasurable(NotMeasurable {
         rev: request.label.to_owned(),
         package: package.to_owned(),
@@ -96,13 +96,13 @@ fn not_measurable(request: &Request<'_>, package: &str, target: &str, reason: &s
 
 fn one(
     term: &mut Term,
-    request: &Request<'_>,
+    request: &OverlayRequest<'_>,
     package: &str,
     own: &[BenchTarget],
     made: &mut Made,
 ) -> Result<(), Failure> {
     let overlay = generate(
-        &Sources {
+        &OverlaySources {
             contender: request.newest,
             contender_root: request.newest_tree,
             side: request.workspace,

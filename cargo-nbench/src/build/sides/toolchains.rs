@@ -1,5 +1,5 @@
-//! Which toolchain each side asks for by its toolchain file, and which one it is built with. It reads
-//! those files as rustup does and installs nothing.
+//! Which toolchain each side asks for by its toolchain file, and which one it is built with. It
+//! reads those files as rustup does and installs nothing.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 
 /// What the nearest toolchain file of a checkout asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum ToolchainRequest {
     /// Nothing: there is no file, or it names components only.
     Nothing,
     /// A channel or a version.
@@ -27,7 +27,7 @@ pub enum Request {
     Unreadable(String),
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for ToolchainRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("no toolchain"),
@@ -38,50 +38,54 @@ impl fmt::Display for Request {
     }
 }
 
-impl Request {
+impl ToolchainRequest {
     /// What holds for builds in `dir`, a directory of the checkout `root`.
-    pub fn of(dir: &Path, root: &Path) -> Request {
+    pub fn of(dir: &Path, root: &Path) -> ToolchainRequest {
         let inside = dir.ancestors().take_while(|directory| directory.starts_with(root));
         for directory in inside {
             for name in FILES {
                 match std::fs::read_to_string(directory.join(name)) {
                     Ok(text) => return parse(name, &text),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    Err(error) => return Request::Unreadable(format!("`{name}`: {error}")),
+                    Err(error) => {
+                        return ToolchainRequest::Unreadable(format!("`{name}`: {error}"));
+                    }
                 }
             }
         }
-        Request::Nothing
+        ToolchainRequest::Nothing
     }
 
     /// Whether a toolchain of this full name is what is asked for, as far as names tell.
     fn is_met_by(&self, toolchain: &str) -> bool {
         match self {
-            Request::Channel(channel) => toolchain
+            ToolchainRequest::Channel(channel) => toolchain
                 .strip_prefix(channel.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('-')),
-            Request::Nothing | Request::Directory(_) | Request::Unreadable(_) => true,
+            ToolchainRequest::Nothing
+            | ToolchainRequest::Directory(_)
+            | ToolchainRequest::Unreadable(_) => true,
         }
     }
 }
 
-fn parse(name: &str, text: &str) -> Request {
+fn parse(name: &str, text: &str) -> ToolchainRequest {
     // The old form is one line with a name; only a file without an extension may have it.
     if name == FILES[0] && text.lines().count() == 1 && !text.trim().is_empty() {
-        return Request::Channel(text.trim().to_owned());
+        return ToolchainRequest::Channel(text.trim().to_owned());
     }
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
-        Err(_) => return Request::Unreadable(format!("`{name}` is no TOML")),
+        Err(_) => return ToolchainRequest::Unreadable(format!("`{name}` is no TOML")),
     };
     let Some(toolchain) = table.get("toolchain").and_then(toml::Value::as_table) else {
-        return Request::Unreadable(format!("`{name}` has no table `toolchain`"));
+        return ToolchainRequest::Unreadable(format!("`{name}` has no table `toolchain`"));
     };
     let text = |key: &str| toolchain.get(key).and_then(toml::Value::as_str).map(str::to_owned);
     match (text("channel"), text("path")) {
-        (Some(channel), _) => Request::Channel(channel),
-        (None, Some(path)) => Request::Directory(path),
-        (None, None) => Request::Nothing,
+        (Some(channel), _) => ToolchainRequest::Channel(channel),
+        (None, Some(path)) => ToolchainRequest::Directory(path),
+        (None, None) => ToolchainRequest::Nothing,
     }
 }
 
@@ -165,7 +169,7 @@ fn refused(message: &str) -> Failure {
 
 /// What is to be told of the toolchains before anything is built: labels and requests of all sides,
 /// reference first.
-pub fn remark(sides: &[(&str, &Request)], here: &Chosen, own: bool) -> Option<String> {
+pub fn remark(sides: &[(&str, &ToolchainRequest)], here: &Chosen, own: bool) -> Option<String> {
     let (_, first) = sides.first()?;
     let used = here.name.as_deref().unwrap_or("the installed toolchain");
     if sides.iter().any(|(_, request)| request != first) {
@@ -185,7 +189,12 @@ pub fn remark(sides: &[(&str, &Request)], here: &Chosen, own: bool) -> Option<St
 }
 
 /// The note on a comparison of sides that ask for different toolchains.
-pub fn note(reference: &Request, contender: &Request, used: &str, own: bool) -> Option<String> {
+pub fn note(
+    reference: &ToolchainRequest,
+    contender: &ToolchainRequest,
+    used: &str,
+    own: bool,
+) -> Option<String> {
     (reference != contender).then(|| {
         let asked = format!("the reference asks for {reference}, the contender for {contender}");
         if own {
@@ -231,15 +240,16 @@ mod tests {
 
     use super::*;
 
-    fn channel(name: &str) -> Request {
-        Request::Channel(name.to_owned())
+    fn channel(name: &str) -> ToolchainRequest {
+        ToolchainRequest::Channel(name.to_owned())
     }
 
     #[test]
     fn toolchain_files_as_rustup_reads_them() {
         let plain = FILES[0];
         let toml = FILES[1];
-        let unreadable = |name: &str, what: &str| Request::Unreadable(format!("`{name}` {what}"));
+        let unreadable =
+            |name: &str, what: &str| ToolchainRequest::Unreadable(format!("`{name}` {what}"));
         for (name, text, expected) in [
             (
                 toml,
@@ -247,8 +257,8 @@ mod tests {
                 channel("nightly-2026-01-02"),
             ),
             (toml, "toolchain = { channel = \"1.90\", profile = \"minimal\" }", channel("1.90")),
-            (toml, "# pinned\n[toolchain]\ncomponents = [\"clippy\"]\n", Request::Nothing),
-            (toml, "[toolchain]\npath = \"../tc\"\n", Request::Directory("../tc".into())),
+            (toml, "# pinned\n[toolchain]\ncomponents = [\"clippy\"]\n", ToolchainRequest::Nothing),
+            (toml, "[toolchain]\npath = \"../tc\"\n", ToolchainRequest::Directory("../tc".into())),
             (toml, "1.90.0\n", unreadable(toml, "is no TOML")),
             (toml, "[other]\n", unreadable(toml, "has no table `toolchain`")),
             (plain, "1.90.0\n", channel("1.90.0")),
@@ -267,19 +277,23 @@ mod tests {
         let inner = root.join("a/b");
         fs::create_dir_all(&inner).unwrap();
         fs::write(directory.path().join(FILES[0]), "outside").unwrap();
-        assert_eq!(Request::of(&inner, &root), Request::Nothing);
+        assert_eq!(ToolchainRequest::of(&inner, &root), ToolchainRequest::Nothing);
         fs::write(root.join(FILES[1]), "[toolchain]\nchannel = \"1.90\"").unwrap();
-        assert_eq!(Request::of(&inner, &root), channel("1.90"));
+        assert_eq!(ToolchainRequest::of(&inner, &root), channel("1.90"));
         fs::write(root.join("a").join(FILES[1]), "[toolchain]\nchannel = \"beta\"").unwrap();
         fs::write(root.join("a").join(FILES[0]), "nightly").unwrap();
-        assert_eq!(Request::of(&inner, &root), channel("nightly"), "the name without an ending");
-        assert_eq!(Request::of(&root, &root), channel("1.90"));
+        assert_eq!(
+            ToolchainRequest::of(&inner, &root),
+            channel("nightly"),
+            "the name without an ending"
+        );
+        assert_eq!(ToolchainRequest::of(&root, &root), channel("1.90"));
     }
 
     #[test]
     fn what_is_asked_for_and_what_is_used_are_told_where_they_differ() {
         let here = |name: &str| Chosen { name: Some(name.to_owned()), cargo: None };
-        let (old, new, none) = (channel("1.90"), channel("stable"), Request::Nothing);
+        let (old, new, none) = (channel("1.90"), channel("stable"), ToolchainRequest::Nothing);
         let told = remark(&[("v1", &old), ("v2", &new)], &here("stable-x"), false).unwrap();
         for part in ["v1 asks for `1.90`", "v2 asks for `stable`", "`stable-x`", "--own-toolchains"]
         {

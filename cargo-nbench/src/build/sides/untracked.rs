@@ -1,6 +1,6 @@
-//! Finds out whether a side failed because a checkout lacks a file that the user has: git ignores it,
-//! or it lies outside of the repository. It reads what compilers and benchmarks say and looks at
-//! paths; it must not decide what a failure is.
+//! Finds out whether a side failed because a checkout lacks a file that the user has: git ignores
+//! it, or it lies outside of the repository. It reads what compilers and benchmarks say and looks
+//! at paths; it must not decide what a failure is.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The command line as it is told: help says what the settings are, in one notation, and what README
-//! and help show as commands is understood.
+//! The command line as it is told: help says what the settings are, in one notation, and what
+//! README and help show as commands is understood.
 
 use clap::{Command as Clap, CommandFactory, Parser};
 use nbench_config::{Layer, Preset, Settings, Source, resolve};

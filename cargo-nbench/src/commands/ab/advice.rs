@@ -1,5 +1,5 @@
-//! When `ab` names `--overlay-benches`: where the newest revision has benchmarks that an older one lacks,
-//! as most changes made for speed do. It must not know how they are laid over.
+//! When `ab` names `--overlay-benches`: where the newest revision has benchmarks that an older one
+//! lacks, as most changes made for speed do. It must not know how they are laid over.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The benchmarks that all sides have, listed target by target, as the lanes that are driven. It must not
-//! know what becomes of them.
+//! The benchmarks that all sides have, listed target by target, as the lanes that are driven. It
+//! must not know what becomes of them.
 
 use nbench_config::{Layouts, Settings};
 use nbench_engine::Plan;

@@ -5,8 +5,8 @@ use super::process::RunnerRelease;
 
 /// How one block is taken. A launch has one per side, so it is about as long as a launch of paired
 /// samples, and its samples are about as long as theirs: on a busy machine most of them are left in
-/// peace then, and the median is of those. With ten samples in 0.2 s the medians of equal blocks had a
-/// standard deviation of 17 % there, with a hundred in 0.1 s one below 1 %.
+/// peace then, and the median is of those. With ten samples in 0.2 s the medians of equal blocks
+/// had a standard deviation of 17 % there, with a hundred in 0.1 s one below 1 %.
 struct Shape {
     /// Seconds.
     warm_up: f64,
@@ -23,8 +23,8 @@ const SHAPE_OF_OLD: Shape = Shape { warm_up: 1.0, measurement: 1.0, samples: 100
 /// The fewest samples that criterion takes.
 pub(super) const FEWEST: u32 = 10;
 
-/// Blocks that would take this many times what was asked for are taken with the fewest samples, each
-/// of which holds one operation at least.
+/// Blocks that would take this many times what was asked for are taken with the fewest samples,
+/// each of which holds one operation at least.
 const TOO_LONG: f64 = 10.0;
 
 fn shape(release: RunnerRelease) -> Shape {

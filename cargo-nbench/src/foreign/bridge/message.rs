@@ -4,8 +4,8 @@
 use ciborium::Value;
 use nbench::wire::Throughput;
 
-/// The longest message that is read, in bytes: ids and two numbers for each of some hundred thousand
-/// samples.
+/// The longest message that is read, in bytes: ids and two numbers for each of some hundred
+/// thousand samples.
 pub(super) const LONGEST: u32 = 8 << 20;
 
 /// What the runner says first, before the three numbers of its version.

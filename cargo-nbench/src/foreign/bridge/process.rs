@@ -74,8 +74,8 @@ fn failed(what: &str) -> impl Fn(io::Error) -> BridgeError + '_ {
 }
 
 impl<'a> CriterionRun<'a> {
-    /// Starts the executable of `suite` with a runner to report to, and exchanges greetings with it. It is given up
-    /// when `is_gone` says so.
+    /// Starts the executable of `suite` with a runner to report to, and exchanges greetings with
+    /// it. It is given up when `is_gone` says so.
     pub(super) fn start(
         suite: &Suite,
         arguments: &[String],

@@ -1,5 +1,5 @@
-//! The stand-ins for criterion and its variants: their sources, and what differs between versions. It must
-//! not know how they are written.
+//! The stand-ins for criterion and its variants: their sources, and what differs between versions.
+//! It must not know how they are written.
 
 use super::{Release, StandIn};
 
@@ -71,8 +71,8 @@ fn options(release: Release, codspeed: bool) -> Vec<(&'static str, bool)> {
     ]
 }
 
-/// Features of all versions, since a missing one is an error of the resolver. The executors are those of
-/// the lock file: it holds them exactly when a suite asks for them.
+/// Features of all versions, since a missing one is an error of the resolver. The executors are
+/// those of the lock file: it holds them exactly when a suite asks for them.
 fn manifest(smol: &str, async_std_is_stable: bool) -> String {
     let async_std = if async_std_is_stable { ", \"async_std\"" } else { "" };
     format!(

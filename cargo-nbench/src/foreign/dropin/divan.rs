@@ -1,5 +1,5 @@
-//! The stand-ins for divan and its macros, and for the compatibility crates of CodSpeed that carry copies
-//! of them. It must not know how they are written.
+//! The stand-ins for divan and its macros, and for the compatibility crates of CodSpeed that carry
+//! copies of them. It must not know how they are written.
 
 use super::StandIn;
 
@@ -43,8 +43,8 @@ pub(super) const MACROS: StandIn = StandIn {
     options: |_| Vec::new(),
 };
 
-/// What suites use under the name of divan. It depends on the next one and, in the original, on copies of
-/// divan and on the library that reports to the service, which are not needed.
+/// What suites use under the name of divan. It depends on the next one and, in the original, on
+/// copies of divan and on the library that reports to the service, which are not needed.
 pub(super) const CODSPEED: StandIn = StandIn {
     package: "codspeed-divan-compat",
     lib: "codspeed_divan_compat",
@@ -59,8 +59,8 @@ pub(super) const CODSPEED_MACROS: StandIn = StandIn {
     ..MACROS
 };
 
-/// Features of all versions, and the attributes in whatever version the lock file holds: the two were not
-/// always released together.
+/// Features of all versions, and the attributes in whatever version the lock file holds: the two
+/// were not always released together.
 fn manifest(macros: &str) -> String {
     format!(
         "[features]\ndefault = [\"wrap_help\"]\ndyn_thread_local = []\nhelp = []\n\

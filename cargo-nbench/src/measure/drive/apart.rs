@@ -1,5 +1,5 @@
-//! One side at a time: for what only one process can hold, such as a port or a lock file. The worker of a side
-//! ends before that of the next begins; who comes first changes with the launch.
+//! One side at a time: for what only one process can hold, such as a port or a lock file. The
+//! worker of a side ends before that of the next begins; who comes first changes with the launch.
 
 use std::cell::RefCell;
 use std::time::Duration;

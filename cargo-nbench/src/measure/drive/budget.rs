@@ -1,5 +1,5 @@
-//! Fits launches of the whole suite into a bound on its measuring time. It measures nothing, and what
-//! it cannot fit is refused before anything was measured.
+//! Fits launches of the whole suite into a bound on its measuring time. It measures nothing, and
+//! what it cannot fit is refused before anything was measured.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! The workers of one pass, one for each side, and moving them to the same benchmark in whatever order their
-//! suites come. It measures nothing and decides nothing about what could not be reached.
+//! The workers of one pass, one for each side, and moving them to the same benchmark in whatever
+//! order their suites come. It measures nothing and decides nothing about what could not be
+//! reached.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -22,8 +23,8 @@ pub(super) struct Crew<'i> {
     pub(super) workers: Vec<Worker>,
     pub(super) peers: Vec<RefCell<Peer<'i>>>,
     passed: Vec<Passed>,
-    /// Order in which sides are moved and started, drawn per launch. The first one leads: the others
-    /// follow it to what it offers next.
+    /// Order in which sides are moved and started, drawn per launch. The first one leads: the
+    /// others follow it to what it offers next.
     order: Vec<usize>,
     /// Whether the worker still stands at a benchmark that is finished.
     standing: Vec<bool>,
@@ -36,7 +37,8 @@ pub(super) struct Stray {
     pub(super) side: usize,
     pub(super) message: String,
     pub(super) tail: String,
-    /// Whether it happened while workers of other sides ran, in what each does alone when it is listed.
+    /// Whether it happened while workers of other sides ran, in what each does alone when it is
+    /// listed.
     pub(super) together: bool,
 }
 
@@ -79,9 +81,9 @@ impl<'i> Crew<'i> {
         Ok(Crew { workers, peers, passed, order, standing, conditions })
     }
 
-    /// Moves all workers to the same benchmark of those that are `wanted`, one after the other: set-up of
-    /// one side never runs while another's does. A worker that has passed it by, because its suite comes
-    /// in another order, is replaced by a fresh one.
+    /// Moves all workers to the same benchmark of those that are `wanted`, one after the other:
+    /// set-up of one side never runs while another's does. A worker that has passed it by,
+    /// because its suite comes in another order, is replaced by a fresh one.
     pub(super) fn approach(
         &mut self,
         starter: &Starter,
@@ -202,8 +204,8 @@ pub(super) fn not_offered(id: &str, pinned: bool) -> String {
     )
 }
 
-/// A worker came to the end of its suite: because set-up failed, or because it calls a benchmark otherwise
-/// than the process that was listed. In the latter case the lane learns what changes.
+/// A worker came to the end of its suite: because set-up failed, or because it calls a benchmark
+/// otherwise than the process that was listed. In the latter case the lane learns what changes.
 fn ended(lane: &mut Lane, side: usize, unit: Option<usize>, passed: Passed) -> Astray {
     if let Some(message) = passed.broken {
         let together = lane.programs.len() > 1;
@@ -214,7 +216,8 @@ fn ended(lane: &mut Lane, side: usize, unit: Option<usize>, passed: Passed) -> A
 }
 
 impl Lane {
-    /// Learns from what a process offered which ids change, and renames the benchmarks that have them.
+    /// Learns from what a process offered which ids change, and renames the benchmarks that have
+    /// them.
     fn learn(&mut self, side: usize, seen: &[String]) {
         let listed = self.listed[side].clone();
         for unit in &mut self.units {

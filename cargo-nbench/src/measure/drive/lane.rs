@@ -1,5 +1,5 @@
-//! One bench target on its way through the launches: how its workers are run, and which link layout each launch
-//! has. It starts nothing and decides no verdict.
+//! One bench target on its way through the launches: how its workers are run, and which link layout
+//! each launch has. It starts nothing and decides no verdict.
 
 use nbench_config::Layouts;
 use nbench_engine::StopReason;

@@ -1,12 +1,13 @@
-//! Between launches: which tasks have come to their end. A call must survive beside all comparisons of
-//! the run before it is told. It starts nothing and measures nothing.
+//! Between launches: which tasks have come to their end. A call must survive beside all comparisons
+//! of the run before it is told. It starts nothing and measures nothing.
 
 use nbench_engine::{Compare, Decision, Verdict, adjusted_by_discovery_rate, contender_p};
 
 use super::{At, Lane, Sink, Trial};
 
-/// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the run:
-/// a call whose adjusted p-value is too large is taken back, and its task goes on to the next look.
+/// Tells the ends of tasks, once the calls among them survive beside all other comparisons of the
+/// run: a call whose adjusted p-value is too large is taken back, and its task goes on to the next
+/// look.
 ///
 /// LayoutSource of the adjustment: Benjamini and Hochberg (1995), over sequential p-values.
 pub(super) fn settle(lanes: &mut [Lane], sink: &mut dyn Sink) {

@@ -1,5 +1,5 @@
-//! Names of the directories that hold a worker's socket for a moment, and sweeping up those that a killed driver
-//! left. It must not touch what another process still uses, or what only looks alike.
+//! Names of the directories that hold a worker's socket for a moment, and sweeping up those that a
+//! killed driver left. It must not touch what another process still uses, or what only looks alike.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,8 +8,8 @@ use std::path::Path;
 /// Beginning of every name.
 const OURS: &str = "nb-";
 
-/// The beginning of a name: it tells which process it belongs to, and since when that runs, because numbers of
-/// processes are used again.
+/// The beginning of a name: it tells which process it belongs to, and since when that runs, because
+/// numbers of processes are used again.
 pub(super) fn prefix() -> String {
     let pid = std::process::id();
     format!("{OURS}{pid}-{}-", started(pid).unwrap_or(0))
@@ -43,7 +43,8 @@ fn owner(name: &str) -> Option<(u32, u64)> {
     (random.len() == 6 && parts.next().is_none()).then_some(owner)
 }
 
-/// Whether the very process still runs. Where the start cannot be read any process of the number counts.
+/// Whether the very process still runs. Where the start cannot be read any process of the number
+/// counts.
 fn is_running(pid: u32, since: u64) -> bool {
     let Some(number) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
         return false;

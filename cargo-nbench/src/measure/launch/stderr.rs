@@ -1,5 +1,5 @@
-//! What a worker writes to standard error: its end, as far as people want to read it. It must not know what
-//! the worker does.
+//! What a worker writes to standard error: its end, as far as people want to read it. It must not
+//! know what the worker does.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -24,8 +24,8 @@ pub(super) struct Stderr {
 }
 
 impl Stderr {
-    /// Reads the stream to its end on a thread of its own, so that a worker never blocks on a full pipe. A
-    /// grandchild may keep the stream open; nobody waits for the thread.
+    /// Reads the stream to its end on a thread of its own, so that a worker never blocks on a full
+    /// pipe. A grandchild may keep the stream open; nobody waits for the thread.
     pub(super) fn follow(stream: ChildStderr) -> Stderr {
         let pipe = stream.as_fd().try_clone_to_owned().ok();
         let stderr = Stderr { tail: Arc::default(), pipe };
@@ -101,7 +101,8 @@ impl Tail {
     }
 }
 
-/// Lines of standard error without the frames of back-traces: the message before them is what matters.
+/// Lines of standard error without the frames of back-traces: the message before them is what
+/// matters.
 fn without_back_trace(text: &str) -> Vec<&str> {
     let mut in_trace = false;
     let is_frame = |line: &str| {

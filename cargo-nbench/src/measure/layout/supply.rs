@@ -1,9 +1,9 @@
-//! Executables in another link layout: where they come from, in which order they are linked, and that none
-//! stays behind. It must not know what is measured with them.
+//! Executables in another link layout: where they come from, in which order they are linked, and
+//! that none stays behind. It must not know what is measured with them.
 
 use std::path::PathBuf;
 
-use crate::build::relink::Layouts;
+use crate::build::relink::Relinker;
 use crate::measure::launch::Program;
 
 /// Where the executables of one bench target get their layouts from.
@@ -21,9 +21,9 @@ pub enum Supply {
 #[derive(Debug, Clone)]
 pub struct LayoutSource {
     /// How it is linked.
-    pub layouts: Layouts,
-    /// Which stream of seeds orders it. Sides of one stream that have the same functions get the same
-    /// order, so that luck cancels in their pairs.
+    pub layouts: Relinker,
+    /// Which stream of seeds orders it. Sides of one stream that have the same functions get the
+    /// same order, so that luck cancels in their pairs.
     pub stream: usize,
     /// Where to. Names of all sides have the same length, so that nothing but the layout differs.
     pub to: PathBuf,
@@ -72,7 +72,8 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The seed of all layouts of one bench target: targets of equal seeds must not share their conditions.
+/// The seed of all layouts of one bench target: targets of equal seeds must not share their
+/// conditions.
 pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
     let bytes = package.bytes().chain([0]).chain(target.bytes());
     bytes.fold(seed, |state, byte| mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte)))
@@ -81,12 +82,12 @@ pub fn target_seed(seed: u64, package: &str, target: &str) -> u64 {
 /// How the orders of several sides relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draws {
-    /// One order for all: where sides have the same functions they get the same layout, and its luck
-    /// cancels (common random numbers); where functions came or went orders differ, and the luck is
-    /// part of the interval. Either way the change is an average over layouts.
+    /// One order for all: where sides have the same functions they get the same layout, and its
+    /// luck cancels (common random numbers); where functions came or went orders differ, and
+    /// the luck is part of the interval. Either way the change is an average over layouts.
     Shared,
-    /// One order for each: for a comparison with itself that shall be as noisy as one of builds that
-    /// share no layout.
+    /// One order for each: for a comparison with itself that shall be as noisy as one of builds
+    /// that share no layout.
     PerSide,
 }
 

@@ -1,5 +1,5 @@
-//! Listing a target as often as it takes to know which of its ids depend on the process, and whether
-//! pinning to one CPU changes what it offers. It measures nothing and knows no aliases.
+//! Listing a target as often as it takes to know which of its ids depend on the process, and
+//! whether pinning to one CPU changes what it offers. It measures nothing and knows no aliases.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -65,8 +65,8 @@ impl Unsteady {
     }
 }
 
-/// Lists every side, more than once where that tells something: a process pinned as launches are must offer
-/// the same, and where ids or order differ it takes more processes to know why.
+/// Lists every side, more than once where that tells something: a process pinned as launches are
+/// must offer the same, and where ids or order differ it takes more processes to know why.
 ///
 /// Programs learn how their ids are read, and the listings have them so.
 pub fn listings(starter: &Starter, programs: &mut [Program]) -> (Vec<Listing>, Unsteady) {
@@ -127,8 +127,8 @@ fn listed(starter: &Starter, program: &Program, pinned: bool) -> Listing {
     listing
 }
 
-/// Lists the last side once more, pinned if launches are. Returns why they must not be: what it offers then
-/// differs, and does not so without.
+/// Lists the last side once more, pinned if launches are. Returns why they must not be: what it
+/// offers then differs, and does not so without.
 fn look_again(
     starter: &Starter,
     programs: &[Program],
@@ -155,8 +155,8 @@ fn look_again(
     None
 }
 
-/// Whether a pinned process offers something else than the two others do, when what differs between those
-/// is left aside: an id may hold the number of CPUs, and another one that of the process.
+/// Whether a pinned process offers something else than the two others do, when what differs between
+/// those is left aside: an id may hold the number of CPUs, and another one that of the process.
 fn is_by_pinning(first: &Listing, pinned: &Listing, third: &Listing) -> bool {
     let common = common(&[vec![first.ids(), third.ids()]]);
     let read = |listing: &Listing| {

@@ -1,6 +1,6 @@
-//! A run in few lines: one for each benchmark as it ends, and at the end the names of what changed or
-//! failed, however many benchmarks there were. What else is known of a result is in [`super`], shown
-//! with `--verbose`. It counts nothing that a summary counts.
+//! A run in few lines: one for each benchmark as it ends, and at the end the names of what changed
+//! or failed, however many benchmarks there were. What else is known of a result is in [`super`],
+//! shown with `--verbose`. It counts nothing that a summary counts.
 
 use nbench_templates::lines::{
     Comparison, Context, FailureLine, Line, Measurement, Note, Stop, Verdict,
@@ -133,8 +133,8 @@ impl Brief {
         text
     }
 
-    /// Names at the end what is slower, faster and failed, the worst first; nothing where so little was
-    /// said that it still stands there.
+    /// Names at the end what is slower, faster and failed, the worst first; nothing where so little
+    /// was said that it still stands there.
     pub fn end(mut self, term: &mut Term) {
         if self.results > FEW {
             for (note, count) in self.notes.iter().filter(|(_, count)| *count > 1).take(NOTES) {
@@ -144,7 +144,8 @@ impl Brief {
             }
             self.names(term);
         }
-        // One reason that most of them share is worth a line; each one's own stands under `--verbose`.
+        // One reason that most of them share is worth a line; each one's own stands under
+        // `--verbose`.
         let most = self.open_notes.iter().max_by_key(|(_, count)| *count);
         if let Some((note, count)) = most.filter(|(_, count)| 2 * count >= self.open)
             && !term.is_verbose()

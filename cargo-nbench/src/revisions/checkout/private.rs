@@ -1,6 +1,6 @@
 //! The git repository of one checkout: a `.git` directory of its own that borrows objects from the
-//! user's repository, carries its names and settings, and is all that a build script ever writes to.
-//! It must not write anything outside of that directory.
+//! user's repository, carries its names and settings, and is all that a build script ever writes
+//! to. It must not write anything outside of that directory.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -25,8 +25,9 @@ pub(super) struct Source {
 impl Source {
     /// The repository with this git directory.
     pub(super) fn read(common: &Path, more: Option<&Path>) -> Result<Self, Failure> {
-        // Named outright, git asks neither who owns it nor whether it is bare, and does not go to a working
-        // tree that its settings name: that of a submodule that is not checked out any more is not there.
+        // Named outright, git asks neither who owns it nor whether it is bare, and does not go to a
+        // working tree that its settings name: that of a submodule that is not checked out
+        // any more is not there.
         let git = Git::at(common)
             .env("GIT_DIR", common)
             .env("GIT_WORK_TREE", common)

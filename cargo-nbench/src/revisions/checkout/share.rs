@@ -24,7 +24,8 @@ pub(super) fn unlink(tree: &Path, old: &[PathBuf], kept: &[PathBuf]) -> Result<(
 /// Links every path to the same one in the user's tree.
 ///
 /// # Errors
-/// A usage failure when there is no such path or git tracks it, a host failure when it cannot be made.
+/// A usage failure when there is no such path or git tracks it, a host failure when it cannot be
+/// made.
 pub(super) fn link(tree: &Path, user: &Path, share: &[PathBuf]) -> Result<(), Failure> {
     for path in share {
         let (from, to) = (user.join(path), tree.join(path));

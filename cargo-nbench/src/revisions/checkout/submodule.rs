@@ -11,9 +11,9 @@ use crate::failure::{Exit, Failure};
 use crate::revisions::git::{Git, path_from_bytes};
 
 /// Checks out every submodule of `tree`, and theirs. `source` is the repository whose git directory
-/// holds those that `git submodule` keeps, `user` the user's working tree. One that the user has not
-/// got stays empty, as it is there: perhaps no benchmark needs it. Says whether generated files were
-/// lost; with `same` they stay.
+/// holds those that `git submodule` keeps, `user` the user's working tree. One that the user has
+/// not got stays empty, as it is there: perhaps no benchmark needs it. Says whether generated files
+/// were lost; with `same` they stay.
 ///
 /// # Errors
 ///

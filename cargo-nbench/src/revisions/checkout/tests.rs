@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Slot, Slots, Wanted, disk, seed_lock_files, seed_target};
+use super::{CheckoutRequest, Slot, Slots, disk, seed_lock_files, seed_target};
 use crate::failure::{Exit, Failure};
 use crate::revisions::revision::Revision;
 use crate::revisions::revision::tests::{Fixture, git};
@@ -14,7 +14,11 @@ const LIMIT: u64 = 1 << 40;
 
 impl Slots {
     /// The checkout of one revision.
-    pub(crate) fn acquire(&self, revision: &Revision, wanted: Wanted<'_>) -> Result<Slot, Failure> {
+    pub(crate) fn acquire(
+        &self,
+        revision: &Revision,
+        wanted: CheckoutRequest<'_>,
+    ) -> Result<Slot, Failure> {
         self.acquire_all(&[revision], wanted).map(|mut slots| slots.remove(0))
     }
 }
@@ -29,8 +33,8 @@ fn open(fixture: &Fixture) -> Slots {
     Slots::open_in(&fixture.repository(), &fixture.beside("cache"), LIMIT).unwrap()
 }
 
-fn wanted() -> Wanted<'static> {
-    Wanted { flags: "flags", workspace: Path::new(""), share: &[] }
+fn wanted() -> CheckoutRequest<'static> {
+    CheckoutRequest { flags: "flags", workspace: Path::new(""), share: &[] }
 }
 
 fn acquire(fixture: &Fixture, spec: &str) -> Slot {
@@ -144,7 +148,7 @@ fn two_workspaces_of_a_repository_never_share_a_target_directory() {
     let fixture = two_commits();
     let revision = fixture.repository().resolve("HEAD").unwrap();
     let slots = open(&fixture);
-    let at = |place: &'static str| Wanted { workspace: Path::new(place), ..wanted() };
+    let at = |place: &'static str| CheckoutRequest { workspace: Path::new(place), ..wanted() };
     let built = |slot: Slot| {
         let artifact = slot.target_dir().join("artifact");
         let found = artifact.exists();
@@ -178,7 +182,7 @@ fn shared_inputs_are_links_that_nothing_deletes_through() {
     let repository = fixture.repository();
     let (head, slots) = (repository.resolve("HEAD").unwrap(), open(&fixture));
     let share = ["corpus", "big.bin", "deep/er"].map(Into::into);
-    let with = |share| slots.acquire(&head, Wanted { share, ..wanted() });
+    let with = |share| slots.acquire(&head, CheckoutRequest { share, ..wanted() });
     for _ in 0..2 {
         let slot = with(&share).unwrap();
         assert_eq!(read(&slot, "corpus/words"), "seven");
@@ -198,7 +202,8 @@ fn shared_inputs_are_links_that_nothing_deletes_through() {
     fixture.git(&["checkout", "-q", "HEAD~1"]);
     symlink(fixture.beside("corpus"), fixture.path().join("corpus")).unwrap();
     let tracking = repository.resolve(&tracking).unwrap();
-    let slot = slots.acquire(&tracking, Wanted { share: &share[..1], ..wanted() }).unwrap();
+    let slot =
+        slots.acquire(&tracking, CheckoutRequest { share: &share[..1], ..wanted() }).unwrap();
     assert_eq!(read(&slot, "corpus/words"), "tracked");
     drop(slot);
     assert!(disk::clean_in(&fixture.beside("cache"), None).unwrap() > 0);
@@ -206,7 +211,8 @@ fn shared_inputs_are_links_that_nothing_deletes_through() {
 
     for (path, told) in [("gone", "does not exist"), ("a", "git tracks")] {
         let share = [path.into()];
-        let failure = slots.acquire(&head, Wanted { share: &share, ..wanted() }).unwrap_err();
+        let failure =
+            slots.acquire(&head, CheckoutRequest { share: &share, ..wanted() }).unwrap_err();
         assert!(failure.error.contains(told), "{}", failure.error);
     }
 }
@@ -274,7 +280,7 @@ fn every_revision_finds_its_own_slot_again() {
     assert_eq!(held.first().map(|slot| read(slot, "a")).as_deref(), Some("newest"));
     drop(held);
 
-    let other = slots.acquire(&new, Wanted { flags: "other flags", ..wanted() }).unwrap();
+    let other = slots.acquire(&new, CheckoutRequest { flags: "other flags", ..wanted() }).unwrap();
     assert!(!other.reused);
 }
 
@@ -532,7 +538,8 @@ fn a_seeded_target_directory_serves_the_right_library() {
     assert_eq!(answer(new.target_dir()), "2");
     assert!(!seed_target(&old, &new).unwrap(), "only an absent directory is seeded");
 
-    // The files were touched for that, and git must not write them once more: cargo would build again.
+    // The files were touched for that, and git must not write them once more: cargo would build
+    // again.
     let manifest =
         |slot: &Slot| fs::metadata(slot.tree().join("app/Cargo.toml")).unwrap().modified().unwrap();
     let touched = manifest(&new);

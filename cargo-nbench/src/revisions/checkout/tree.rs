@@ -1,5 +1,5 @@
-//! Brings a checkout to a commit, rewriting only files that differ: cargo decides by time stamps what
-//! to build again. It must not write to the user's repository.
+//! Brings a checkout to a commit, rewriting only files that differ: cargo decides by time stamps
+//! what to build again. It must not write to the user's repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::revisions::git::Git;
 
 /// What a checkout is made of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin<'o> {
+pub(super) struct CloneOf<'o> {
     /// The user's repository.
     pub(super) source: &'o Source,
     /// The user's working tree, which has submodules and an ignored lock file.
@@ -21,16 +21,16 @@ pub(super) struct Origin<'o> {
     pub(super) links: &'o [PathBuf],
 }
 
-/// Checks `commit` out in `tree`, which may hold another commit, nothing, or what a killed run left.
-/// With `same` it holds this very tree, and what builds have generated in it stays. Returns whether
-/// something was taken away that a build script may have made.
+/// Checks `commit` out in `tree`, which may hold another commit, nothing, or what a killed run
+/// left. With `same` it holds this very tree, and what builds have generated in it stays. Returns
+/// whether something was taken away that a build script may have made.
 pub(super) fn populate(
     tree: &Path,
-    origin: Origin<'_>,
+    origin: CloneOf<'_>,
     commit: &str,
     same: bool,
 ) -> Result<bool, Failure> {
-    let Origin { source, user, links } = origin;
+    let CloneOf { source, user, links } = origin;
     // A new checkout is the answer to everything that may be wrong with an old
     // one, such as a commit that was garbage-collected meanwhile.
     let old = if private::exists(tree) {
@@ -59,8 +59,8 @@ pub(super) fn update(tree: &Path, commit: &str, same: bool) -> Result<bool, Fail
     // does not learn of.
     let mut lost = match git.line(&["rev-parse", "--verify", "--quiet", "HEAD"]) {
         Ok(_) => {
-            // Times alone make files differ for git, and a new slot's files are touched: it would write
-            // all of them again, and cargo would build everything again.
+            // Times alone make files differ for git, and a new slot's files are touched: it would
+            // write all of them again, and cargo would build everything again.
             let _ = git.run(&["update-index", "-q", "--refresh"]);
             let changed = ["diff-index", "--name-only", "--ignore-submodules=all", "HEAD", "--"];
             !git.run(&changed)?.is_empty()
@@ -96,8 +96,8 @@ pub(super) fn remove(path: &Path) -> Result<(), Failure> {
 }
 
 /// A lock file that is not committed still decides what is built: every side gets the one of the
-/// user's working tree. So does cargo's configuration that git ignores; one that is only not committed
-/// yet belongs to the contender. What an earlier run left instead is taken away.
+/// user's working tree. So does cargo's configuration that git ignores; one that is only not
+/// committed yet belongs to the contender. What an earlier run left instead is taken away.
 fn copy_from_user(user: &Path, tree: &Path) -> Result<(), Failure> {
     let ignored = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"];
     let names = [".cargo/config.toml", ".cargo/config"];

@@ -42,8 +42,8 @@ fn seconds(who: &str) -> Option<i64> {
     rest.rsplit_once(' ')?.1.parse().ok()
 }
 
-/// The objects in the output of `git cat-file --batch`: hash and raw text of each commit, nothing for
-/// one that is missing or no commit.
+/// The objects in the output of `git cat-file --batch`: hash and raw text of each commit, nothing
+/// for one that is missing or no commit.
 pub(super) fn batch(output: &[u8]) -> Vec<Option<(String, &[u8])>> {
     let mut found = Vec::new();
     let mut rest = output;

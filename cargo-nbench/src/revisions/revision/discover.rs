@@ -1,5 +1,5 @@
-//! Finds the repository around a directory and tells "there is none" from "git does not take it". It
-//! must not know revisions, and changes no setting of the user's to make git agree.
+//! Finds the repository around a directory and tells "there is none" from "git does not take it".
+//! It must not know revisions, and changes no setting of the user's to make git agree.
 
 use std::env;
 use std::path::{Path, PathBuf};

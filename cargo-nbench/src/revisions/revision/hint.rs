@@ -51,8 +51,8 @@ fn meant(spec: &str, name: &str, whole: &str) -> String {
     format!("did you mean `{}`?", whole.replacen(spec, name, 1))
 }
 
-/// The branch that somebody means who names the default branch as other repositories call it: the default
-/// branch of this one, or its only one.
+/// The branch that somebody means who names the default branch as other repositories call it: the
+/// default branch of this one, or its only one.
 fn default_for(base: &str, default: Option<&str>, names: &[String]) -> Option<String> {
     const USUAL: [&str; 4] = ["main", "master", "trunk", "develop"];
     let last = base.rsplit('/').next().unwrap_or(base);

@@ -1,6 +1,6 @@
-//! The object directory of snapshots: in the cache where it can be written to, else a temporary one.
-//! The user's repository is only an alternate of it, so that its git directory never grows. It must
-//! not know what a snapshot holds.
+//! The object directory of snapshots: in the cache where it can be written to, else a temporary
+//! one. The user's repository is only an alternate of it, so that its git directory never grows. It
+//! must not know what a snapshot holds.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -127,7 +127,8 @@ mod tests {
         assert!(!file.exists());
         let path = held.path().to_owned();
         drop(held);
-        // A program that another test starts at this moment has the lock too, until it is that program.
+        // A program that another test starts at this moment has the lock too, until it is that
+        // program.
         let until = std::time::Instant::now() + Duration::from_secs(20);
         while !delete(&path) && std::time::Instant::now() < until {
             std::thread::yield_now();

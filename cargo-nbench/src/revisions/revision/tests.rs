@@ -456,8 +456,11 @@ fn every_format_of_a_repository_is_read() {
         assert_eq!(repository.first_parent_order(5).unwrap().len(), 1, "{format}");
         let slots =
             crate::revisions::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
-        let wanted =
-            crate::revisions::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+        let wanted = crate::revisions::checkout::CheckoutRequest {
+            flags: "",
+            workspace: Path::new(""),
+            share: &[],
+        };
         let held = slots.acquire_all(&[&first, &snapshot], wanted).unwrap();
         let texts: Vec<_> =
             held.iter().map(|slot| fs::read_to_string(slot.tree().join("a")).unwrap()).collect();
@@ -557,8 +560,11 @@ fn settings_of_the_user_do_not_change_what_is_read() {
     let snapshot = repository.working_tree().unwrap();
     let changed = repository.changed_paths("HEAD", &snapshot.commit).unwrap();
     assert_eq!(changed, ["\u{e9}/a"]);
-    let wanted =
-        crate::revisions::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let wanted = crate::revisions::checkout::CheckoutRequest {
+        flags: "",
+        workspace: Path::new(""),
+        share: &[],
+    };
     let cache = fixture.beside("cache");
     let slots = crate::revisions::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
     for (revision, text) in [(&revision, "1"), (&snapshot, "2"), (&revision, "1")] {
@@ -583,8 +589,11 @@ fn attributes_and_filters_of_the_repository_hold_in_checkouts() {
     let head = repository.resolve("HEAD").unwrap();
     let cache = fixture.beside("cache");
     let slots = crate::revisions::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
-    let wanted =
-        crate::revisions::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let wanted = crate::revisions::checkout::CheckoutRequest {
+        flags: "",
+        workspace: Path::new(""),
+        share: &[],
+    };
     let slot = slots.acquire(&head, wanted).unwrap();
     let read = |name: &str| fs::read_to_string(slot.tree().join(name)).unwrap();
     assert_eq!((read("word.shout").as_str(), read("line.crlf").as_str()), ("HELLO", "a\r\n"));
@@ -609,8 +618,11 @@ fn a_partial_clone_is_checked_out_without_growing() {
     let first = repository.resolve("HEAD~1").unwrap();
     let cache = origin.beside("cache");
     let slots = crate::revisions::checkout::Slots::open_in(&repository, &cache, 1 << 40).unwrap();
-    let wanted =
-        crate::revisions::checkout::Wanted { flags: "", workspace: Path::new(""), share: &[] };
+    let wanted = crate::revisions::checkout::CheckoutRequest {
+        flags: "",
+        workspace: Path::new(""),
+        share: &[],
+    };
     let slot = slots.acquire(&first, wanted).unwrap();
     assert_eq!(fs::read_to_string(slot.tree().join("a")).unwrap(), "old");
     let text = repository.file_at(&first, Path::new("a")).unwrap();

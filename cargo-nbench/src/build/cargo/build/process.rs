@@ -170,8 +170,8 @@ pub(crate) fn names_harness(line: &str) -> bool {
     })
 }
 
-/// Whether the system has stopped it because something in its group reads or sets the terminal, which belongs to
-/// us: nobody would ever answer.
+/// Whether the system has stopped it because something in its group reads or sets the terminal,
+/// which belongs to us: nobody would ever answer.
 #[cfg(unix)]
 fn asks_on_terminal(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};

@@ -1,8 +1,9 @@
-//! The git directory of a mirror: build scripts read `.git/HEAD` and ask git for the commit, and hear what
-//! they hear in the user's tree. It owns that directory and must not know why the tree is mirrored.
+//! The git directory of a mirror: build scripts read `.git/HEAD` and ask git for the commit, and
+//! hear what they hear in the user's tree. It owns that directory and must not know why the tree is
+//! mirrored.
 //!
-//! A link to the user's directory would not do: git would take the mirror for the working tree, find links
-//! where files were, call everything changed, and note that in the user's index.
+//! A link to the user's directory would not do: git would take the mirror for the working tree,
+//! find links where files were, call everything changed, and note that in the user's index.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,14 +13,15 @@ use std::path::Path;
 
 use crate::revisions::git::{Git, quoted};
 
-/// What has to be a file of the mirror's own; locks are those of whoever works in the user's directory.
+/// What has to be a file of the mirror's own; locks are those of whoever works in the user's
+/// directory.
 fn is_own(name: &OsStr) -> bool {
     matches!(name.as_encoded_bytes(), b"HEAD" | b"index" | b"config" | b"commondir" | b"gitdir")
         || name.as_encoded_bytes().ends_with(b".lock")
 }
 
-/// Makes `copy` what a working tree at `real` has as its `.git`, or brings it up to date. Where git does not
-/// take `real` for one there is nothing to have.
+/// Makes `copy` what a working tree at `real` has as its `.git`, or brings it up to date. Where git
+/// does not take `real` for one there is nothing to have.
 pub(super) fn prepare(real: &Path, copy: &Path) -> io::Result<()> {
     let git = Git::at(real);
     let of = |question| git.path(&["rev-parse", question]).ok();
@@ -34,7 +36,8 @@ pub(super) fn prepare(real: &Path, copy: &Path) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
             let link = copy.join(&name);
-            // One of several working trees has files of its own beside names and objects that all share.
+            // One of several working trees has files of its own beside names and objects that all
+            // share.
             let is_shared =
                 path.is_dir() || matches!(name.to_str(), Some("packed-refs" | "shallow"));
             let is_wanted = own == common || is_shared == (directory == &common);
@@ -56,7 +59,8 @@ pub(super) fn prepare(real: &Path, copy: &Path) -> io::Result<()> {
     write(&copy.join("config"), Ok(config(real, &common)?))
 }
 
-/// The user's settings, and where the files are. Git reads the format of a repository from its own file only.
+/// The user's settings, and where the files are. Git reads the format of a repository from its own
+/// file only.
 fn config(real: &Path, common: &Path) -> io::Result<Vec<u8>> {
     let settings = common.join("config");
     let format = Git::at(common).output(
