@@ -16,7 +16,7 @@ use nbench_config::Settings;
 use nbench_store::Store;
 use nbench_templates::lines::Line;
 
-use crate::build::cargo::{NOT_FROM_HERE, Words};
+use crate::build::cargo::Words;
 use crate::cli::args::{GatePolicy, StoredFilterArgs};
 use crate::cli::settings::{self, limits};
 use crate::failure::{Exit, Failure};
@@ -110,7 +110,7 @@ pub fn nothing_selected(skipped: &[Line], filtered: bool, words: &Words) -> Fail
 
 /// Whether nothing keeps a target from being measured but where the user stands.
 fn is_elsewhere(line: &Line) -> bool {
-    matches!(line, Line::Skipped(skipped) if skipped.reason.starts_with(NOT_FROM_HERE))
+    matches!(line, Line::Skipped(skipped) if skipped.is_elsewhere)
 }
 
 /// The failure of benchmarks called `ids` in `targets`, of which none is left to be measured.
@@ -197,22 +197,20 @@ mod tests {
     use nbench_templates::lines::{Comparison, Summary, Verdict};
 
     use super::*;
+    use crate::build::cargo::{SkipReason, skipped_line};
     use crate::term::kept::Kept;
 
     #[test]
     fn targets_of_other_packages_are_taken_by_the_flag_that_is_named() {
-        let skipped = |package: &str, reason: &str| {
-            Line::Skipped(nbench_templates::lines::Skipped {
-                package: package.to_owned(),
-                target: "words".to_owned(),
-                reason: reason.to_owned(),
-            })
+        let skipped = |package: &str, reason: &SkipReason| {
+            skipped_line(package.to_owned(), "words".to_owned(), reason)
         };
-        let elsewhere = format!("{NOT_FROM_HERE}: add `-p a`");
+        let elsewhere = SkipReason::Elsewhere { package: "a".to_owned() };
+        let lacking = SkipReason::Lacking("it needs features".to_owned());
         let hint = |lines: &[Line]| nothing_selected(lines, false, &Words::default()).hint.unwrap();
         let all = hint(&[skipped("a", &elsewhere), skipped("b", &elsewhere)]);
         assert_eq!(all, "`--workspace` takes all packages, `-p a` one");
-        let mixed = hint(&[skipped("a", &elsewhere), skipped("b", "it needs features")]);
+        let mixed = hint(&[skipped("a", &elsewhere), skipped("b", &lacking)]);
         assert!(mixed.starts_with("the skipped targets above"), "{mixed}");
         assert!(hint(&[]).contains("[[bench]]"));
     }

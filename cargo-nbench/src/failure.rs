@@ -88,7 +88,7 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// What went wrong, what helps, and the exit code that follows.
+/// Failure of a command: message, hint and the exit code that follows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Failure {
     /// A lower-case fragment that reads well after "failed to" or "error:".
@@ -98,12 +98,33 @@ pub struct Failure {
     pub hint: Option<String>,
     /// The exit code of the process.
     pub exit: Exit,
+    /// Reason that callers act on; texts are for people.
+    pub cause: Cause,
+}
+
+/// Reason of a failure, as far as code that meets it acts on it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Cause {
+    /// Nobody acts on it.
+    #[default]
+    Unspecified,
+    /// This word is no revision.
+    UnknownRevision(String),
+    /// A checkout lacks what the workspace needs, and the hint says what helps.
+    MissingFromCheckout,
 }
 
 impl Failure {
     /// A failure without a hint.
     pub fn new(exit: Exit, error: impl Into<String>) -> Self {
-        Self { error: error.into(), hint: None, exit }
+        Self { error: error.into(), hint: None, exit, cause: Cause::Unspecified }
+    }
+
+    /// The same failure with the reason that callers act on.
+    #[must_use]
+    pub fn because(mut self, cause: Cause) -> Self {
+        self.cause = cause;
+        self
     }
 
     /// The same failure with the command or flag that helps.

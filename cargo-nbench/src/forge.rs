@@ -53,7 +53,7 @@ impl Forge {
         Failure {
             error: self.without_token(&failure.error),
             hint: failure.hint.map(|hint| self.without_token(&hint)),
-            exit: failure.exit,
+            ..failure
         }
     }
 }

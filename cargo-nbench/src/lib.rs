@@ -69,7 +69,7 @@ pub fn run(argv: Vec<OsString>, term: &mut Term) -> Exit {
     match outcome {
         Ok(exit) => exit,
         Err(failure) => {
-            let Failure { error, hint, exit } = failure;
+            let Failure { error, hint, exit, .. } = failure;
             // Interrupted work failed because the user said so.
             let interrupted = interrupt::requested().then_some((Exit::Interrupted, ()));
             let applying = interrupted.into_iter().chain([(exit, ())]);

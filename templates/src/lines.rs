@@ -124,6 +124,9 @@ pub struct TargetLine {
     /// The harness in its executable, such as `nbench 0.1.0` or `criterion 0.5.1 (stand-in)`; that
     /// of the last revision where they differ.
     pub harness: String,
+    /// Whether that is another harness than ours or stands in for one; for whoever reports it.
+    #[serde(skip)]
+    pub is_foreign: bool,
 }
 
 /// One benchmark by itself. Times are nanoseconds per operation.
@@ -360,6 +363,10 @@ pub struct Skipped {
     pub target: String,
     /// Why.
     pub reason: String,
+    /// Whether nothing keeps it from being measured but where the user stands; for advice, not for
+    /// readers.
+    #[serde(skip)]
+    pub is_elsewhere: bool,
 }
 
 /// A benchmark or target that exists on some sides only.

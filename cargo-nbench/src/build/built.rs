@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use nbench_templates::lines::{FailureLine, Line, Skipped, TargetLine};
+use nbench_templates::lines::{FailureLine, Line, TargetLine};
 
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, Executable, FailedTarget,
-    OWN_RUNNER, STAND_IN, Selected, Workspace, build, failure, select,
+    Harness, Selected, SkipReason, Workspace, build, failure, select, skipped_line,
 };
 use crate::build::own_runner::{self, Place};
 use crate::failure::Failure;
@@ -39,6 +39,7 @@ impl Built {
                 package: executable.target.package.clone(),
                 target: executable.target.target.clone(),
                 harness: executable.served_by(),
+                is_foreign: !matches!(executable.harness, Harness::Own { .. }),
             })
         };
         self.executables.iter().map(line).collect()
@@ -87,7 +88,7 @@ pub fn build_selected(
         match selected {
             Selected::Bench(target) => targets.push(target),
             Selected::Skipped { package, target, reason } => {
-                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+                built.skipped.push(skipped_line(package, target, &reason));
             }
         }
     }
@@ -125,7 +126,7 @@ fn build_with_stand_ins(
         targets,
         place.options,
         place.context,
-        &mut |note| tell(term, note),
+        &mut |note| report(term, note),
         &interrupt::requested,
     );
     term.end_building(outcome.as_deref().is_ok_and(is_any_built));
@@ -133,7 +134,7 @@ fn build_with_stand_ins(
         match target {
             BuiltTarget::Ready(executable) => built.executables.push(*executable),
             BuiltTarget::Skipped { package, target, reason } => {
-                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+                built.skipped.push(skipped_line(package, target, &SkipReason::Lacking(reason)));
             }
             BuiltTarget::Failed(target) => built.failed.push(target),
         }
@@ -148,11 +149,11 @@ pub fn is_any_built(targets: &[BuiltTarget]) -> bool {
 
 /// Says which targets are served by another harness than ours or its stand-in; nothing where there
 /// is none.
-pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
+pub fn report_harnesses(term: &mut Term, lines: &[Line]) {
     let mut targets: BTreeMap<&str, Vec<&str>> = Default::default();
     for line in lines {
         if let Line::Target(line) = line
-            && [STAND_IN, OWN_RUNNER].iter().any(|end| line.harness.ends_with(end))
+            && line.is_foreign
         {
             targets.entry(&line.harness).or_default().push(&line.target);
         }
@@ -169,7 +170,7 @@ pub fn tell_harnesses(term: &mut Term, lines: &[Line]) {
 }
 
 /// Shows what cargo says: progress in the display, the rest as it is.
-pub fn tell(term: &mut Term, note: BuildNote) {
+pub fn report(term: &mut Term, note: BuildNote) {
     match note {
         BuildNote::Line(line) => {
             let plain = anstream::adapter::strip_str(&line).to_string();

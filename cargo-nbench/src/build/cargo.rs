@@ -17,13 +17,13 @@ mod words;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use build::names_harness;
 pub use build::{
-    BuildNote, BuiltTarget, Executable, FailedTarget, OWN_RUNNER, STAND_IN, build, build_each,
-    failure,
+    BuildNote, BuiltTarget, Executable, FailedTarget, Harness, build, build_each, failure,
 };
 use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
@@ -31,6 +31,7 @@ pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 pub(crate) use environment::maybe_answer;
 pub(crate) use in_place::load;
 use mirror::Mirror;
+use nbench_templates::lines::{Line, Skipped};
 use sha2::{Digest as _, Sha256};
 pub(crate) use sources::{Sources, normal};
 use stand_in::{Injection, WantedHarness};
@@ -42,9 +43,6 @@ use crate::failure::{Exit, Failure};
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
 /// otherwise make the user's own next build compile again what both share.
 const OWN_TARGET: &str = "nbench";
-
-/// How the reason begins why a target is left out whose package cargo builds elsewhere.
-pub const NOT_FROM_HERE: &str = "cargo does not build its package from here";
 
 /// The flags of cargo that decide what is built, as the user gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -268,9 +266,38 @@ pub enum Selected {
         package: String,
         /// Name of the target, empty when the package itself is missing.
         target: String,
-        /// Why, as a fragment.
-        reason: String,
+        /// Why.
+        reason: SkipReason,
     },
+}
+
+/// Reason why a bench target is left out; `Display` gives it as a fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkipReason {
+    /// Cargo builds its package from another directory, or when it is named.
+    Elsewhere {
+        /// Name of the package.
+        package: String,
+    },
+    /// It lacks something, as this fragment says.
+    Lacking(String),
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SkipReason::Elsewhere { package } => {
+                write!(f, "cargo does not build its package from here: add `-p {package}`")
+            }
+            SkipReason::Lacking(what) => f.write_str(what),
+        }
+    }
+}
+
+/// The line of a bench target that is left out.
+pub fn skipped_line(package: String, target: String, reason: &SkipReason) -> Line {
+    let is_elsewhere = matches!(reason, SkipReason::Elsewhere { .. });
+    Line::Skipped(Skipped { package, target, reason: reason.to_string(), is_elsewhere })
 }
 
 /// Reads the workspace of a side with its toolchain and configuration. Other harnesses of the
@@ -445,7 +472,7 @@ pub fn select(workspace: &Workspace, options: &BuildOptions) -> Vec<Selected> {
             let skipped = |reason: String| Selected::Skipped {
                 package: package.name.to_string(),
                 target: target.name.clone(),
-                reason,
+                reason: SkipReason::Lacking(reason),
             };
             let missing: Vec<&str> = target
                 .required_features
@@ -514,7 +541,7 @@ fn elsewhere(
             |target| Selected::Skipped {
                 package: package.name.to_string(),
                 target: target.name.clone(),
-                reason: format!("{NOT_FROM_HERE}: add `-p {}`", package.name),
+                reason: SkipReason::Elsewhere { package: package.name.to_string() },
             },
         ));
     }
@@ -553,7 +580,7 @@ fn packages<'w>(
             .map(|pattern| Selected::Skipped {
                 package: pattern.clone(),
                 target: String::new(),
-                reason: "the workspace has no such package".to_owned(),
+                reason: SkipReason::Lacking("the workspace has no such package".to_owned()),
             })
             .collect();
         let kept = members

@@ -2,12 +2,10 @@
 //! criterion: those that do not compile with what stands in for it, or all on request. It must not
 //! know how such a suite is driven.
 
-use nbench_templates::lines::{Line, Skipped};
-
-use crate::build::built::{Built, is_any_built, tell};
+use crate::build::built::{Built, is_any_built, report};
 use crate::build::cargo::{
-    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, Workspace,
-    build_each, load_as_it_is, names_harness,
+    BenchTarget, BuildContext, BuildNote, BuildOptions, BuiltTarget, FailedTarget, SkipReason,
+    Workspace, build_each, load_as_it_is, names_harness, skipped_line,
 };
 use crate::failure::Failure;
 use crate::interrupt;
@@ -73,7 +71,7 @@ pub fn build(
         // What does not compile now either is told as a result.
         &mut |note| {
             if !matches!(&note, BuildNote::Line(_)) {
-                tell(term, note);
+                report(term, note);
             }
         },
         &interrupt::requested,
@@ -105,7 +103,7 @@ pub fn add(
         match target {
             BuiltTarget::Ready(executable) => built.executables.push(*executable),
             BuiltTarget::Skipped { package, target, reason } => {
-                built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+                built.skipped.push(skipped_line(package, target, &SkipReason::Lacking(reason)));
             }
             BuiltTarget::Failed(target) => built.failed.push(target),
         }

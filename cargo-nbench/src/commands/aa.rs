@@ -10,7 +10,7 @@ use nbench_engine::{Compare, Verdict};
 use nbench_templates::lines::{FailureLine, Line};
 use nbench_templates::number::percent;
 
-use crate::build::built::tell_harnesses;
+use crate::build::built::report_harnesses;
 use crate::build::sides::{BuildRequest, Sides, build_sides};
 use crate::cli::args::AaArgs;
 use crate::cli::settings::{self, build_options, flag_layer};
@@ -163,7 +163,7 @@ pub fn aa(term: &mut Term, args: &AaArgs) -> Result<Exit, Failure> {
     for line in &built.remarks {
         report::print(term, line);
     }
-    tell_harnesses(term, &built.remarks);
+    report_harnesses(term, &built.remarks);
     if targets.is_empty() {
         return Err(nothing_selected(&built.remarks, false, &options.words));
     }

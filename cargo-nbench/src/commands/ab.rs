@@ -14,14 +14,14 @@ use nbench_config::Settings;
 use nbench_store::RunCommand;
 use nbench_templates::lines::Line;
 
-use crate::build::built::tell_harnesses;
+use crate::build::built::report_harnesses;
 use crate::build::fingerprint::host_row;
 use crate::build::sides::{BuildRequest, Sides, build_sides};
 use crate::cli::args::{AbArgs, GatePolicy};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
 use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter, warn_of_idle};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Cause, Exit, Failure};
 use crate::interrupt;
 use crate::measure::drive::{Options, drive};
 use crate::measure::launch::Starter;
@@ -75,7 +75,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
     for line in built.remarks.iter().chain(&unmatched) {
         session.emit(line.clone());
     }
-    tell_harnesses(session.term, &built.remarks);
+    report_harnesses(session.term, &built.remarks);
     if targets.is_empty() {
         session.abandon();
         return Err(no_common_target(&built.remarks, !unmatched.is_empty(), overlay));
@@ -232,8 +232,8 @@ fn title(root: &Path) -> String {
 /// The failure of a word that is no revision, where it is the value of a flag that takes one behind
 /// `=` only.
 fn detached(args: &AbArgs, failure: Failure) -> Failure {
-    let is_named = |word: &&String| failure.error.contains(&format!("no revision `{word}`"));
-    let Some(word) = args.revisions.iter().find(is_named) else { return failure };
+    let Cause::UnknownRevision(unknown) = &failure.cause else { return failure };
+    let Some(word) = args.revisions.iter().find(|word| *word == unknown) else { return failure };
     let is_policy = GatePolicy::from_str(word, true).is_ok();
     let is_page = word.ends_with(".html") || word.ends_with(".htm");
     let flag = if args.gate.is_some() && is_policy {
@@ -309,8 +309,8 @@ mod tests {
             let Command::Ab(args) = Cli::try_parse_from(words).unwrap().command else {
                 panic!("it is `ab`")
             };
-            let error = format!("no revision `{unknown}` in this repository");
-            let failure = Failure::new(Exit::Usage, error).hint("as it was");
+            let cause = Cause::UnknownRevision(unknown.to_owned());
+            let failure = Failure::new(Exit::Usage, "it is none").hint("as it was").because(cause);
             assert_eq!(detached(&args, failure).hint.as_deref(), Some(hint));
         }
     }

@@ -81,7 +81,7 @@ fn nothing_stored(ids: &[String], is_narrowed: bool, filter: &Filter, words: &Wo
         _ if is_narrowed => failure.hint("without a selection all benchmarks are shown"),
         ids => {
             let Failure { error, hint, .. } = filter.matches_nothing(ids, &words.nbench("history"));
-            Failure { error: format!("{error} in the store"), hint, exit: failure.exit }
+            Failure { error: format!("{error} in the store"), hint, ..failure }
         }
     }
 }

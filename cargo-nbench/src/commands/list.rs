@@ -6,7 +6,7 @@ use nbench::wire::Offer;
 use nbench_config::Layer;
 use nbench_templates::lines::Line;
 
-use crate::build::built::{build_selected, tell_harnesses};
+use crate::build::built::{build_selected, report_harnesses};
 use crate::build::cargo::{Executable, load, refuse_unknown};
 use crate::cli::args::ListArgs;
 use crate::cli::settings::{self, build_options};
@@ -41,7 +41,7 @@ pub fn list(term: &mut Term, args: &ListArgs) -> Result<Exit, Failure> {
     }
     let starter =
         Starter { placement: Placement::free("listing"), limits: Default::default(), seed: 1 };
-    tell_harnesses(term, &built.harnesses());
+    report_harnesses(term, &built.harnesses());
     let (mut ids, mut targets) = (Vec::new(), Vec::new());
     let (mut failed, mut found) = (!built.failed.is_empty(), false);
     for executable in &built.executables {

@@ -5,7 +5,7 @@ use std::path::Path;
 use nbench_config::Settings;
 use nbench_store::RunCommand;
 
-use crate::build::built::{Built, build_selected, tell_harnesses};
+use crate::build::built::{Built, build_selected, report_harnesses};
 use crate::build::cargo::{Words, load, refuse_unknown};
 use crate::build::fingerprint::{describe_toolchain, host_row};
 use crate::cli::args::{GatePolicy, RunArgs};
@@ -69,7 +69,7 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
     for line in built.harnesses().into_iter().chain(built.remarks("@tree")) {
         session.emit(line);
     }
-    tell_harnesses(session.term, &built.harnesses());
+    report_harnesses(session.term, &built.harnesses());
     let found = Measurable::list(&mut session, &built, &starter, &settings, &filter);
     let manifest = args.build.manifest_path.as_deref();
     warn_of_idle(session.term, &found.seen, &settings, manifest);

@@ -166,7 +166,7 @@ impl Listed {
         }
         if let Some(reason) = self.unsteady.of_lost(filter) {
             let (package, target) = (package.clone(), target.clone());
-            lines.push(Line::Skipped(Skipped { package, target, reason }));
+            lines.push(Line::Skipped(Skipped { package, target, reason, ..Skipped::default() }));
         }
         lines
     }

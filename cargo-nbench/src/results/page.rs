@@ -303,7 +303,12 @@ mod tests {
                 error: "it panicked".into(),
                 ..FailureLine::default()
             }),
-            Line::Skipped(Skipped { package: package(), target: target(), reason: "r".into() }),
+            Line::Skipped(Skipped {
+                package: package(),
+                target: target(),
+                reason: "r".into(),
+                ..Skipped::default()
+            }),
             Line::Unmatched(Unmatched {
                 package: package(),
                 target: target(),

@@ -5,6 +5,7 @@ mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{Artifact, Message, TargetKind};
@@ -18,12 +19,6 @@ use super::reach::{self, HARNESS};
 use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
 use crate::failure::{Exit, Failure};
-
-/// Ends the name of a harness that nbench stands in for.
-pub const STAND_IN: &str = " (stand-in)";
-
-/// Ends the name of a harness that is driven through its own runner.
-pub const OWN_RUNNER: &str = " (own runner)";
 
 /// Something to show while cargo works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +58,8 @@ pub struct Executable {
     pub profile: ProfileSummary,
     /// The features of its package that were on, sorted.
     pub features: Vec<String>,
-    /// The version of the harness inside it, after its name when it is not ours.
-    pub harness: String,
+    /// The harness inside it.
+    pub harness: Harness,
     /// Whether cargo had nothing to do for it.
     pub fresh: bool,
     /// The variables that cargo sets for it, as cargo itself said.
@@ -80,21 +75,72 @@ pub struct Executable {
     pub mirror: Option<PathBuf>,
 }
 
+/// Harness inside a bench executable. `Display` gives the text that is part of the toolchain's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Harness {
+    /// Ours.
+    Own {
+        /// Its version.
+        version: String,
+    },
+    /// Our stand-in of another one.
+    StandIn {
+        /// Package that it stands in for.
+        package: String,
+        /// Release of that package.
+        release: String,
+        /// Version of our harness in it.
+        version: String,
+    },
+    /// The real other one, driven through its own runner.
+    OwnRunner {
+        /// Its package.
+        package: String,
+        /// Its release.
+        release: String,
+    },
+}
+
+impl Default for Harness {
+    fn default() -> Harness {
+        Harness::Own { version: String::new() }
+    }
+}
+
+impl fmt::Display for Harness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Harness::Own { version } => f.write_str(version),
+            Harness::StandIn { package, release, version } => {
+                write!(f, "{package} {release} (stand-in of {HARNESS} {version})")
+            }
+            Harness::OwnRunner { package, release } => {
+                write!(f, "{package} {release} (own runner)")
+            }
+        }
+    }
+}
+
+impl Harness {
+    /// The harness for people, as result lines have it.
+    pub fn served_by(&self) -> String {
+        match self {
+            Harness::Own { version } => format!("{HARNESS} {version}"),
+            Harness::StandIn { package, release, .. } => format!("{package} {release} (stand-in)"),
+            Harness::OwnRunner { .. } => self.to_string(),
+        }
+    }
+}
+
 impl Executable {
     /// Whether it is driven through the runner of its own harness.
     pub fn has_own_runner(&self) -> bool {
-        self.harness.ends_with(OWN_RUNNER)
+        matches!(self.harness, Harness::OwnRunner { .. })
     }
 
     /// The harness that serves its benchmarks, for people.
     pub fn served_by(&self) -> String {
-        if self.has_own_runner() {
-            return self.harness.clone();
-        }
-        match self.harness.split_once(" (stand-in") {
-            Some((name, _)) => format!("{name}{STAND_IN}"),
-            None => format!("{HARNESS} {}", self.harness),
-        }
+        self.harness.served_by()
     }
 }
 
@@ -444,14 +490,14 @@ fn executable(
     let own = real.iter().find(|(name, _)| workspace.as_it_is && reach::is_criterion(name));
     let harness = if let Some(Mark { package, release, version }) = mark {
         if package == HARNESS {
-            version
+            Harness::Own { version }
         } else {
-            format!("{package} {release} (stand-in of {HARNESS} {version})")
+            Harness::StandIn { package, release, version }
         }
     } else if let Some((name, version)) = own
         && marker::obeys_runner(path).map_err(unread)?
     {
-        format!("{name} {version}{OWN_RUNNER}")
+        Harness::OwnRunner { package: name.clone(), release: version.clone() }
     } else {
         let reason = match real.keys().next() {
             Some(name) if workspace.as_it_is => {

@@ -166,7 +166,7 @@ fn builds_what_is_ours_and_tells_the_rest() {
     assert!(matches!(needy, BuiltTarget::Failed(failed) if failed.error.contains("missing")));
     let BuiltTarget::Ready(good) = good else { panic!("{good:?}") };
     assert!(good.path.starts_with(root.join("elsewhere")) && good.path.is_file());
-    assert_eq!((good.harness.as_str(), good.cwd.as_path()), ("9.8.7", here.as_path()));
+    assert_eq!((good.harness.to_string().as_str(), good.cwd.as_path()), ("9.8.7", here.as_path()));
     assert_eq!(good.profile.opt_level, "3");
     assert_eq!(good.features, ["extra"]);
     let variable =

@@ -70,7 +70,7 @@ pub fn toolchain(
         ("configuration", configuration(context)),
         ("features", over(&features)),
         ("cargo_lock", lock_file(&workspace.lock_directory())),
-        ("harness", over(&|executable| executable.harness.clone())),
+        ("harness", over(&|executable| executable.harness.to_string())),
     ]
     .map(|(name, fact)| (name.to_owned(), fact))
     .into();

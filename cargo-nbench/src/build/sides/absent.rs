@@ -3,10 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::failure::Failure;
-
-/// What every explained failure ends with, so that its hint is kept.
-const REASON: &str = "which a checkout of the repository does not have";
+use crate::failure::{Cause, Failure};
 
 /// `failure` with the reason, when it is about a manifest missing from the checkout `tree` of the
 /// repository at `root`.
@@ -31,16 +28,16 @@ pub(super) fn explain(failure: Failure, root: &Path, tree: &Path) -> Failure {
     } else {
         return failure;
     };
-    Failure {
-        error: format!("the workspace needs the package in `{}`, {REASON}", shown.display()),
-        hint: Some(hint.to_owned()),
-        exit: failure.exit,
-    }
+    let error = format!(
+        "the workspace needs the package in `{}`, which a checkout of the repository does not have",
+        shown.display()
+    );
+    Failure::new(failure.exit, error).hint(hint).because(Cause::MissingFromCheckout)
 }
 
 /// Whether the hint of this failure is to be kept.
 pub(super) fn is_explained(failure: &Failure) -> bool {
-    failure.error.ends_with(REASON)
+    failure.cause == Cause::MissingFromCheckout
 }
 
 /// The manifest that cargo says it failed to read.

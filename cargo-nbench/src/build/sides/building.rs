@@ -38,7 +38,7 @@ pub fn build_sides(
     revisions: &[Revision],
 ) -> Result<Sides, Failure> {
     let mut building = Building::check_out(term, request, revisions)?;
-    building.tell_toolchains(term);
+    building.report_toolchains(term);
     for side in (0..revisions.len()).rev() {
         if !building.built.contains_key(&building.distinct[side]) {
             building.build(term, side)?;
@@ -116,7 +116,7 @@ impl<'b> Building<'b> {
     }
 
     /// Says which toolchains the sides ask for, where that is not one and the same.
-    fn tell_toolchains(&self, term: &mut Term) {
+    fn report_toolchains(&self, term: &mut Term) {
         let labels = self.revisions.iter().map(|revision| revision.label.as_str());
         let told: Vec<_> = labels.zip(&self.asked).collect();
         let own = self.request.own_toolchains;
@@ -189,7 +189,7 @@ impl<'b> Building<'b> {
         if is_last {
             self.remarks.extend(done.remarks(&self.revisions[side].label));
         } else {
-            self.tell_what_is_not_measurable(side, &done);
+            self.report_not_measurable(side, &done);
         }
         if self.newest.is_none() {
             self.newest = Some((workspace, options));
@@ -234,7 +234,7 @@ impl<'b> Building<'b> {
 
     /// What the last side measures and this one cannot, with the reason; a missing target is told
     /// by comparing what there is.
-    fn tell_what_is_not_measurable(&mut self, side: usize, done: &Built) {
+    fn report_not_measurable(&mut self, side: usize, done: &Built) {
         let at_last = |package: &str, target: &str| {
             contender_has(&self.built, self.distinct[self.last()], package, target)
         };
@@ -482,11 +482,7 @@ fn named(
         }
         _ => failure.hint.clone(),
     };
-    Failure {
-        error: format!("at `{}`: {}", revision.label, failure.error),
-        hint,
-        exit: failure.exit,
-    }
+    Failure { error: format!("at `{}`: {}", revision.label, failure.error), hint, ..failure }
 }
 
 #[cfg(test)]

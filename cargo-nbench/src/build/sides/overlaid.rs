@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use nbench_templates::lines::{Line, NotMeasurable, Skipped};
+use nbench_templates::lines::{Line, NotMeasurable};
 
-use crate::build::built::{Built, is_any_built, tell};
+use crate::build::built::{Built, is_any_built, report};
 use crate::build::cargo::{
-    BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, Workspace, build_each, load_in,
-    select,
+    BenchTarget, BuildContext, BuildOptions, BuiltTarget, Selected, SkipReason, Workspace,
+    build_each, load_in, select, skipped_line,
 };
 use crate::build::overlay::{OverlaySources, generate};
 use crate::failure::{Exit, Failure};
@@ -59,7 +59,7 @@ pub fn build_overlaid(term: &mut Term, request: &OverlayRequest<'_>) -> Result<M
         match selected {
             Selected::Bench(target) => targets.push(target),
             Selected::Skipped { package, target, reason } => {
-                made.built.skipped.push(Line::Skipped(Skipped { package, target, reason }));
+                made.built.skipped.push(skipped_line(package, target, &reason));
             }
         }
     }
@@ -120,11 +120,7 @@ fn one(
         match selected {
             Selected::Bench(target) => targets.push(target),
             Selected::Skipped { target, reason, .. } => {
-                made.built.skipped.push(Line::Skipped(Skipped {
-                    package: package.to_owned(),
-                    target,
-                    reason,
-                }));
+                made.built.skipped.push(skipped_line(package.to_owned(), target, &reason));
             }
         }
     }
@@ -140,7 +136,7 @@ fn one(
         // What does not compile is a result here, so the compiler's words are not passed on.
         &mut |note| {
             if !matches!(&note, crate::build::cargo::BuildNote::Line(_)) {
-                tell(term, note);
+                report(term, note);
             }
         },
         &interrupt::requested,
@@ -152,11 +148,8 @@ fn one(
                 made.built.executables.push(overlay.adopt(*executable));
             }
             BuiltTarget::Skipped { target, reason, .. } => {
-                made.built.skipped.push(Line::Skipped(Skipped {
-                    package: package.to_owned(),
-                    target,
-                    reason,
-                }));
+                let reason = SkipReason::Lacking(reason);
+                made.built.skipped.push(skipped_line(package.to_owned(), target, &reason));
             }
             BuiltTarget::Failed(failed) => {
                 let reason = format!("it does not compile: {}", failed.error);

@@ -2,12 +2,13 @@
 //! looks at names and never fetches.
 
 use super::Repository;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Cause, Exit, Failure};
 use crate::suggest::nearest;
 
 /// The failure for a revision that is not in this clone; `whole` is the text that it stands in.
 pub(super) fn unknown_revision(repository: &Repository, spec: &str, whole: &str) -> Failure {
-    let failure = Failure::new(Exit::Usage, format!("no revision `{spec}` in this repository"));
+    let failure = Failure::new(Exit::Usage, format!("no revision `{spec}` in this repository"))
+        .because(Cause::UnknownRevision(spec.to_owned()));
     let remote = remote(repository);
     if let Some(remote) = &remote
         && is_full_hash(spec)
