@@ -30,13 +30,6 @@ pub struct Calibration {
     pub implausible: Option<Implausible>,
 }
 
-impl Calibration {
-    /// Expected nanoseconds of one launch, warm-up included.
-    pub fn launch_spent(&self) -> f64 {
-        self.round_spent * (self.rounds + self.warmup_rounds) as f64
-    }
-}
-
 /// Cost of one subject as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {

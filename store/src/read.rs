@@ -42,37 +42,6 @@ impl Store {
         self.row("read the run", &sql, params![run.0], run_row)
     }
 
-    /// The run that began last, of one command or of any, whatever its state.
-    ///
-    /// # Errors
-    /// As [`Store::runs`].
-    pub fn latest_run(&self, command: Option<RunCommand>) -> Result<Option<RunRow>, StoreError> {
-        let sql = format!(
-            "SELECT {RUN_COLUMNS} FROM {RUN_TABLES} WHERE ?1 IS NULL OR r.command = ?1 ORDER BY r.id DESC LIMIT 1"
-        );
-        self.row("read the latest run", &sql, params![command.map(RunCommand::as_str)], run_row)
-    }
-
-    /// All hosts by key.
-    ///
-    /// # Errors
-    /// As [`Store::runs`].
-    pub fn hosts(&self) -> Result<Vec<Host>, StoreError> {
-        let sql = "SELECT key AS host_key, summary AS host_summary, components AS host_components
-                   FROM host ORDER BY key";
-        self.rows("read the hosts", sql, [], host)
-    }
-
-    /// All toolchains by key.
-    ///
-    /// # Errors
-    /// As [`Store::runs`].
-    pub fn toolchains(&self) -> Result<Vec<Toolchain>, StoreError> {
-        let sql = "SELECT key AS toolchain_key, summary AS toolchain_summary, components AS toolchain_components
-                   FROM toolchain ORDER BY key";
-        self.rows("read the toolchains", sql, [], toolchain)
-    }
-
     /// A revision by its full hash.
     ///
     /// # Errors
@@ -83,19 +52,6 @@ impl Store {
             revision_columns("v", "revision")
         );
         self.row("read the revision", &sql, params![commit], |row| revision(row, "revision"))
-    }
-
-    /// All benchmarks by package, target and name.
-    ///
-    /// # Errors
-    /// As [`Store::runs`].
-    pub fn benchmarks(&self) -> Result<Vec<(BenchmarkId, Benchmark)>, StoreError> {
-        let sql = format!(
-            "SELECT b.id, {BENCHMARK_COLUMNS} FROM benchmark b ORDER BY b.package, b.target, b.name"
-        );
-        self.rows("read the benchmarks", &sql, [], |row| {
-            Ok((BenchmarkId(row.get("id")?), benchmark(row)?))
-        })
     }
 
     /// Measurements by package, target and name, then oldest first, partial ones included.

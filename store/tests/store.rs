@@ -156,7 +156,7 @@ fn a_run_comes_back_as_it_was_stored() {
     store.set_run_details(first, r#"{"skipped":[]}"#).unwrap();
     store.close().unwrap();
 
-    let store = Store::open_existing(&path).unwrap();
+    let store = Store::open(&path).unwrap();
     let expected = RunRow {
         id: first,
         begun: new_run(RunCommand::Run),
@@ -167,8 +167,7 @@ fn a_run_comes_back_as_it_was_stored() {
         details: r#"{"skipped":[]}"#.into(),
     };
     assert_eq!(store.run(first).unwrap().as_ref(), Some(&expected));
-    assert_eq!(store.latest_run(Some(RunCommand::Run)).unwrap(), Some(expected));
-    let latest = store.latest_run(None).unwrap().unwrap();
+    let latest = store.runs().unwrap().pop().unwrap();
     assert_eq!((latest.id, latest.state, latest.finished_at), (second, RunState::Running, None));
     assert_eq!(store.runs().unwrap().iter().map(|run| run.id).collect::<Vec<_>>(), [first, second]);
     assert_eq!(store.revision("c1").unwrap(), Some(revision("c1")));
@@ -392,12 +391,10 @@ fn an_empty_file_becomes_a_store() {
 #[test]
 fn a_missing_store_is_not_created_by_readers() {
     let (_folder, path) = place();
-    for result in [Store::open_existing(&path), Store::open_read_only(&path)] {
-        let error = refused(result);
-        assert_eq!(*error.kind(), ErrorKind::Missing);
-        assert!(error.message().starts_with("open the store `"), "{error}");
-        assert!(error.hint().contains("cargo nbench run"), "{}", error.hint());
-    }
+    let error = refused(Store::open_read_only(&path));
+    assert_eq!(*error.kind(), ErrorKind::Missing);
+    assert!(error.message().starts_with("open the store `"), "{error}");
+    assert!(error.hint().contains("cargo nbench run"), "{}", error.hint());
     assert!(!path.exists());
 }
 
@@ -408,7 +405,7 @@ fn a_store_of_a_newer_version_is_refused_and_left_alone() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[60..64].copy_from_slice(&[0, 0, 0, 99]);
     fs::write(&path, &bytes).unwrap();
-    for result in [Store::open(&path), Store::open_existing(&path)] {
+    for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = refused(result);
         assert_eq!(*error.kind(), ErrorKind::Newer { found: 99, supported: SCHEMA_VERSION });
         assert!(error.to_string().contains("schema 99"), "{error}");
@@ -438,9 +435,7 @@ fn files_that_are_no_store_are_refused_and_left_alone() {
     ];
     for (name, bytes) in damaged {
         fs::write(&path, &bytes).unwrap();
-        for result in
-            [Store::open(&path), Store::open_existing(&path), Store::open_read_only(&path)]
-        {
+        for result in [Store::open(&path), Store::open_read_only(&path)] {
             let error = refused(result);
             assert_eq!(*error.kind(), ErrorKind::Damaged, "{name}: {error}");
         }
@@ -465,7 +460,7 @@ fn damage_inside_is_found_by_the_check() {
 #[test]
 fn a_folder_in_the_way_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    for result in [Store::open(folder.path()), Store::open_existing(folder.path())] {
+    for result in [Store::open(folder.path()), Store::open_read_only(folder.path())] {
         let error = refused(result);
         assert_eq!(*error.kind(), ErrorKind::Other);
         assert!(error.message().contains(&folder.path().display().to_string()), "{error}");
@@ -477,8 +472,8 @@ fn a_store_opened_for_reading_refuses_writes_by_name() {
     let (_folder, path) = place();
     filled(&path).close().unwrap();
     let store = Store::open_read_only(&path).unwrap();
-    assert_eq!(store.hosts().unwrap(), [host()]);
-    assert_eq!(store.toolchains().unwrap(), [toolchain()]);
+    let row = &store.measurements(None).unwrap()[0];
+    assert_eq!((&row.host, &row.toolchain), (&host(), &toolchain()));
     let error = store.upsert_host(&host()).unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::ReadOnly);
 }
@@ -500,7 +495,10 @@ fn a_folder_that_cannot_be_written_is_read_only() {
         assert_eq!(*error.kind(), ErrorKind::ReadOnly, "{error}");
         let error = refused(Store::open(&path));
         assert_eq!(*error.kind(), ErrorKind::ReadOnly, "{error}");
-        assert_eq!(Store::open_read_only(&path).unwrap().hosts().unwrap(), [host()]);
+        assert_eq!(
+            Store::open_read_only(&path).unwrap().measurements(None).unwrap()[0].host,
+            host()
+        );
     }
     set(0o755);
 }
