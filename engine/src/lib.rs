@@ -22,7 +22,7 @@
 //!
 //! # Reading order
 //!
-//! `plan` (every number), `schedule`, `calibrate`, `collect`, `paired` and `single`,
+//! `plan` (every setting), `schedule`, `calibrate`, `collect`, `paired` and `single`,
 //! `summary` (many benchmarks at once), [`independent`] (stored runs), then [`stats`]; [`remote`]
 //! is the only module that knows another process exists.
 

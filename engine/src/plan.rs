@@ -1,5 +1,6 @@
-//! Every knob of a measurement with its default and the reason for it. Plain data: nothing here
-//! measures, and no other file of the engine invents a number.
+//! Every setting of a measurement with its default and the reason for it. Plain data: nothing here
+//! measures. Numbers that nobody sets, such as how far a pilot probes or how many offers a worker
+//! may make, stand where they are used, each with its reason.
 
 mod check;
 

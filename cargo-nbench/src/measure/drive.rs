@@ -18,7 +18,7 @@ use multiplicity::settle;
 use nbench::wire::Offer;
 use nbench_engine::remote::Remote;
 use nbench_engine::{
-    Compare, Decision, Iters, Measure, Sample, Silent, StopReason, Subject, SubjectError,
+    Compare, Decision, Iters, Measure, Plan, Sample, Silent, StopReason, Subject, SubjectError,
     SubjectErrorKind,
 };
 use rand::rngs::StdRng;
@@ -134,6 +134,13 @@ impl Trial {
         match self {
             Trial::Measure(trial) => trial.decide(),
             Trial::Compare(trial) => trial.decide(),
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        match self {
+            Trial::Measure(trial) => trial.plan(),
+            Trial::Compare(trial) => trial.plan(),
         }
     }
 

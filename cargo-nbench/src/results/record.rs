@@ -1,5 +1,5 @@
-//! The only translator between engine results, rows of the store and output lines. It measures,
-//! stores and prints nothing.
+//! Translates results of the engine into output lines, lines into rows of the store, and rows back
+//! into lines. It measures, stores and prints nothing.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

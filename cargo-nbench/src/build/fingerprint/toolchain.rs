@@ -87,9 +87,14 @@ pub fn toolchain(
     Toolchain { key, summary, components }
 }
 
-/// A digest of everything but the sources that decides what cargo builds, for
-/// choosing a checkout whose artifacts can be used again.
-pub fn flags_digest(context: &BuildContext<'_>, options: &BuildOptions) -> String {
+/// Version of what a checkout keeps of its builds beside their artifacts. 2: the link commands. A
+/// checkout of another version is not taken for fresh.
+const KEPT_VERSION: u32 = 2;
+
+/// Digest of everything but the sources that decides what cargo builds and what is kept of it, for
+/// choosing a checkout whose artifacts can be used again. `ours` are flags of this program that
+/// decide it too.
+pub fn flags_digest(context: &BuildContext<'_>, options: &BuildOptions, ours: &[&str]) -> String {
     let list = |values: &[String]| values.join("\n");
     key([
         ("rustc", compiler(context).to_string()),
@@ -102,6 +107,8 @@ pub fn flags_digest(context: &BuildContext<'_>, options: &BuildOptions) -> Strin
         ("no_default_features", options.no_default_features.to_string()),
         ("config", list(&options.config)),
         ("cap_lints", format!("{} {}", context.cap_lints, context.cap_all_crates)),
+        ("kept", KEPT_VERSION.to_string()),
+        ("ours", ours.join("\n")),
     ])
 }
 
@@ -257,8 +264,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let context = BuildContext::new(directory.path());
         let plain = BuildOptions::default();
-        let digest = flags_digest(&context, &plain);
-        assert_eq!(digest, flags_digest(&context, &plain));
+        let digest = flags_digest(&context, &plain, &[]);
+        assert_eq!(digest, flags_digest(&context, &plain, &[]));
+        assert_ne!(digest, flags_digest(&context, &plain, &["overlay"]));
         let some = |text: &str| Some(text.to_owned());
         let changed = [
             BuildOptions { profile: some("release"), ..plain.clone() },
@@ -269,12 +277,12 @@ mod tests {
             BuildOptions { config: vec!["a=1".to_owned()], ..plain.clone() },
         ];
         for options in changed {
-            assert_ne!(flags_digest(&context, &options), digest, "{options:?}");
+            assert_ne!(flags_digest(&context, &options, &[]), digest, "{options:?}");
         }
         let selection = BuildOptions { benches: vec!["a".to_owned()], ..plain.clone() };
-        assert_eq!(flags_digest(&context, &selection), digest, "a selection is no flag");
+        assert_eq!(flags_digest(&context, &selection, &[]), digest, "a selection is no flag");
         let capped = BuildContext { cap_lints: true, ..context };
-        assert_ne!(flags_digest(&capped, &plain), digest);
+        assert_ne!(flags_digest(&capped, &plain, &[]), digest);
     }
 
     #[test]

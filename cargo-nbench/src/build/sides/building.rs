@@ -312,22 +312,16 @@ impl<'b> Building<'b> {
     }
 }
 
-/// What a checkout was built by, beside its sources.
+/// Digest of everything beside its sources that a checkout was built by.
 fn flags(request: &BuildRequest<'_>, toolchains: &Toolchains) -> String {
     let probe = BuildContext {
         toolchain: toolchains.here().name.clone(),
         cap_lints: true,
         ..BuildContext::new(request.here)
     };
-    // Builds of versions that kept no link commands must not be taken for fresh.
-    let mut flags = flags_digest(&probe, request.options) + "-kept";
-    if request.overlay {
-        flags.push_str("-overlay");
-    }
-    if request.own_toolchains {
-        flags.push_str("-own");
-    }
-    flags
+    let ours = [(request.overlay, "overlay"), (request.own_toolchains, "own toolchains")];
+    let ours: Vec<&str> = ours.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
+    flags_digest(&probe, request.options, &ours)
 }
 
 /// Says in `text`, which tells what went wrong in a checkout, that only the user's tree has the

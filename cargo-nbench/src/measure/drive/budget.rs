@@ -37,11 +37,11 @@ pub(super) fn fit_budget(
     if cost(1.0) * wanted <= left {
         return Ok(cost(1.0));
     }
-    // 80 rounds may shrink to 4: a twentieth.
-    let share = ((left / wanted - fixed) / rounds.max(1e-9)).clamp(0.05, 1.0);
+    let least = least_share(lanes);
+    let share = ((left / wanted - fixed) / rounds.max(1e-9)).clamp(least, 1.0);
     if cost(share) * FEWEST as f64 > left {
         let needed =
-            (pilot.as_secs_f64() + cost(0.05) * FEWEST as f64).max(1.1 * budget.as_secs_f64());
+            (pilot.as_secs_f64() + cost(least) * FEWEST as f64).max(1.1 * budget.as_secs_f64());
         return Err(Failure::new(
             Exit::Usage,
             format!("a budget of {:.1} s is too small for this suite", budget.as_secs_f64()),
@@ -59,6 +59,17 @@ pub(super) fn fit_budget(
         }
     }
     Ok(cost(share))
+}
+
+/// Share of its rounds that a launch may shrink to, by the plans of its tasks.
+fn least_share(lanes: &[Lane]) -> f64 {
+    let plans = lanes.iter().flat_map(|lane| &lane.units).flat_map(|unit| &unit.tasks);
+    plans
+        .map(|task| {
+            let plan = task.trial.plan();
+            plan.min_rounds as f64 / plan.max_rounds.max(1) as f64
+        })
+        .fold(0.0, f64::max)
 }
 
 /// Shortens launches when those still owed cost more than the time left: estimates of the pilot are
