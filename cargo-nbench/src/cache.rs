@@ -216,6 +216,21 @@ pub fn failure(verb: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Host, format!("cannot {verb} `{}`: {error}", path.display())).hint(hint)
 }
 
+/// Writes a file so that whoever reads it meanwhile, or after a kill, finds the old text or the new
+/// one.
+///
+/// The text goes to a file beside it whose name is always the same: what a kill leaves there is
+/// written over by the next. Two writers of one file take turns by a lock of their own.
+///
+/// # Errors
+/// When the file or the one beside it cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    fs::write(&partial, bytes)?;
+    fs::rename(&partial, path)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -36,6 +36,7 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use sources::{Sources, normal};
 use stand_in::{Injection, WantedHarness};
 pub use unknown::refuse_unknown;
+use wildmatch::WildMatch;
 pub use words::{Words, quoted};
 
 use crate::failure::{Exit, Failure};
@@ -619,20 +620,7 @@ fn specifies(pattern: &str, package: &Package) -> bool {
 
 /// Cargo's patterns: `*` for any text, `?` for one character.
 fn matches(pattern: &str, text: &str) -> bool {
-    let mut pattern_chars = pattern.chars();
-    match pattern_chars.next() {
-        None => text.is_empty(),
-        Some('*') => {
-            let rest = pattern_chars.as_str();
-            let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-            ends.any(|at| text.get(at..).is_some_and(|tail| matches(rest, tail)))
-        }
-        Some(expected) => {
-            let mut text_chars = text.chars();
-            text_chars.next().is_some_and(|found| expected == '?' || expected == found)
-                && matches(pattern_chars.as_str(), text_chars.as_str())
-        }
-    }
+    WildMatch::new(pattern).matches(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Which addresses may receive the token: the origin of the API and nothing
 //! else. Pure text; it knows neither requests nor GitHub.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::http::Uri;
 
 /// Scheme, host and port of an address: what may see the token.
@@ -84,20 +85,12 @@ pub(super) fn next_link(value: &str) -> Option<&str> {
     }
 }
 
-/// `text` as it may stand in a query value: everything but unreserved
-/// characters percent-encoded.
+/// Characters that are encoded in a query value: all but the unreserved ones.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// `text` as it may stand in a query value.
 pub(super) fn encoded(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Which benchmarks were asked for: the one matcher of every command. It knows ids and tags, and
 //! nothing of where they come from.
 
+use wildmatch::WildMatch;
+
 use crate::build::cargo::quoted;
 use crate::failure::{Exit, Failure};
 use crate::suggest::nearest_id;
@@ -116,35 +118,8 @@ impl Filter {
 /// Whether `pattern` holds for the whole of `id`, case ignored: `*` for any text, `?` for one
 /// character.
 pub fn is_pattern_of(pattern: &str, id: &str) -> bool {
-    let letters = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
-    glob(&letters(pattern), &letters(id))
-}
-
-/// `*` for any text, `?` for one character. Linear in memory, no recursion on the length of the id.
-fn glob(pattern: &[char], text: &[char]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    p = at + 1;
-                    t = from + 1;
-                    star = Some((at, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
+    // Both by the same rule, which is not that of ASCII alone.
+    WildMatch::new(&pattern.to_lowercase()).matches(&id.to_lowercase())
 }
 
 #[cfg(test)]
@@ -160,6 +135,11 @@ mod tests {
 
     #[test]
     fn filters_are_substrings_patterns_or_exact() {
+        assert!(
+            is_pattern_of("GR\u{dc}N/?", "gr\u{fc}n/\u{e9}"),
+            "case is not that of ASCII alone"
+        );
+        assert!(!is_pattern_of(&format!("{}b", "*a".repeat(40)), &"a".repeat(400)));
         type Case<'t> = (&'t [&'t str], &'t [&'t str], bool, &'t str, bool);
         let table: [Case<'_>; 14] = [
             (&[], &[], false, "anything", true),

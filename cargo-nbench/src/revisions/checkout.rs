@@ -62,15 +62,12 @@ impl Meta {
         Self::known(slot).unwrap_or_default()
     }
 
-    /// Written to the side and renamed, so that a killed run leaves the old
-    /// one or the new one.
+    /// A killed run leaves the old one or the new one.
     fn write(&self, slot: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec(self).map_err(|error| {
             Failure::new(Exit::Host, format!("cannot describe the checkout: {error}"))
         })?;
-        let partial = slot.join("meta.json.partial");
-        fs::write(&partial, text)
-            .and_then(|()| fs::rename(&partial, slot.join("meta.json")))
+        cache::write_whole(&slot.join("meta.json"), &text)
             .map_err(|error| cache::failure("write", slot, &error))
     }
 

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use anstyle::{AnsiColor, Style};
 pub use nbench_templates::is_hidden;
 
 /// How a piece of text is meant.
@@ -118,12 +119,11 @@ impl Text {
                 Part::Break(indent) => {
                     let _ = write!(out, "\n{:indent$}", "");
                 }
-                Part::Words(tone, words) => match code(*tone).filter(|_| colour) {
-                    Some(code) => {
-                        let _ = write!(out, "\x1b[{code}m{words}\x1b[0m");
-                    }
-                    None => out.push_str(words),
-                },
+                Part::Words(tone, words) if colour => {
+                    let style = style(*tone);
+                    let _ = write!(out, "{style}{words}{style:#}");
+                }
+                Part::Words(_, words) => out.push_str(words),
             }
         }
         out
@@ -148,14 +148,14 @@ impl From<&String> for Text {
     }
 }
 
-fn code(tone: Tone) -> Option<&'static str> {
+fn style(tone: Tone) -> Style {
     match tone {
-        Tone::Plain => None,
-        Tone::Strong => Some("1"),
-        Tone::Faint => Some("2"),
-        Tone::Good => Some("32"),
-        Tone::Bad => Some("31"),
-        Tone::Doubt => Some("33"),
+        Tone::Plain => Style::new(),
+        Tone::Strong => Style::new().bold(),
+        Tone::Faint => Style::new().dimmed(),
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Bad => AnsiColor::Red.on_default(),
+        Tone::Doubt => AnsiColor::Yellow.on_default(),
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Exit, Failure};
-use crate::interrupt;
+use crate::{cache, interrupt};
 
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";
@@ -116,8 +116,7 @@ impl Mirror {
     /// others may use the mirror.
     pub(super) fn keep(&self) {
         // Without it the next build resolves anew, which is what happened now.
-        let draft = self.kept.with_extension("draft");
-        let _ = fs::copy(self.lock_file(), &draft).and_then(|_| fs::rename(&draft, &self.kept));
+        let _ = fs::read(self.lock_file()).and_then(|lock| cache::write_whole(&self.kept, &lock));
         for other in fs::read_dir(self.kept.parent().unwrap_or(&self.kept)).into_iter().flatten() {
             if let Ok(other) = other
                 && other.path() != self.kept

@@ -235,4 +235,6 @@ fn patterns_worked_by_hand() {
     for (pattern, text, expected) in cases {
         assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
     }
+    // Trying every way to share out the text would not end.
+    assert!(!matches(&format!("{}b", "*a".repeat(40)), &"a".repeat(400)));
 }

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use cargo_metadata::Dependency;
+use percent_encoding::percent_decode_str;
 use toml::{Table, Value};
 
 /// The two checkouts that a path may lead into.
@@ -71,30 +72,13 @@ fn insert_git(table: &mut Table, source: &str) {
     table.insert("git".into(), Value::String(url.to_owned()));
     for pair in query.split('&') {
         if let Some((key @ ("branch" | "tag" | "rev"), value)) = pair.split_once('=') {
-            table.insert(key.into(), Value::String(decode(value)));
+            table.insert(key.into(), Value::String(decoded(value)));
         }
     }
 }
-
 /// Undoes percent encoding, which cargo applies to names such as `feat/x`.
-fn decode(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let code = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code {
-            Some(code) if *first == b'%' => {
-                bytes.push(code);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// Makes every `path` in the tables of `value`, relative to `base`, absolute.
@@ -141,7 +125,7 @@ mod tests {
 
     use toml::Table;
 
-    use super::{decode, insert_git, normal};
+    use super::{decoded, insert_git, normal};
 
     #[test]
     fn git_sources_are_taken_apart() {
@@ -158,8 +142,8 @@ mod tests {
 
     #[test]
     fn text_is_decoded_and_paths_are_normal() {
-        assert_eq!(decode("a%2Fb%"), "a/b%");
-        assert_eq!(decode("%zz%41"), "%zzA");
+        assert_eq!(decoded("a%2Fb%"), "a/b%");
+        assert_eq!(decoded("%zz%41"), "%zzA");
         assert_eq!(normal(Path::new("/a/b/../c/./d")), Path::new("/a/c/d"));
     }
 }

@@ -4,7 +4,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,9 @@ use object::LittleEndian;
 use object::elf::{FileHeader64, SHF_EXECINSTR, SectionHeader64};
 use object::read::archive::ArchiveFile;
 use object::read::elf::{FileHeader, SectionHeader};
+use sha2::{Digest as _, Sha256};
+
+use crate::cache;
 
 /// Bytes to which functions are aligned: a cache line of x86-64 processors and of most others.
 pub(super) const ALIGNMENT: u64 = 64;
@@ -74,10 +76,10 @@ pub(super) fn copy(source: &Path, directory: &Path) -> Result<Option<PathBuf>, S
         format!("functions of `{}` cannot be aligned: {error}", source.display())
     };
     let about = fs::metadata(source).map_err(failed)?;
-    let place = digest(source);
-    let version = digest(&(about.len(), about.modified().ok()));
+    let place = digest(source.as_os_str().as_encoded_bytes());
+    let version = digest(format!("{} {:?}", about.len(), about.modified().ok()).as_bytes());
     let name = source.file_name().unwrap_or_default();
-    let target = directory.join(named(&format!("{place:016x}-{version:016x}-"), name));
+    let target = directory.join(named(&format!("{place}-{version}-"), name));
     if target.is_file() {
         return Ok(Some(target));
     }
@@ -88,13 +90,11 @@ pub(super) fn copy(source: &Path, directory: &Path) -> Result<Option<PathBuf>, S
     fs::create_dir_all(directory).map_err(failed)?;
     // What was made of an earlier build of the same file is not needed again.
     for entry in fs::read_dir(directory).map_err(failed)?.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&format!("{place:016x}-")) {
+        if entry.file_name().to_string_lossy().starts_with(&format!("{place}-")) {
             let _ = fs::remove_file(entry.path());
         }
     }
-    let partial = directory.join(named("partial-", target.file_name().unwrap_or_default()));
-    fs::write(&partial, &bytes).map_err(failed)?;
-    fs::rename(&partial, &target).map_err(failed)?;
+    cache::write_whole(&target, &bytes).map_err(failed)?;
     Ok(Some(target))
 }
 
@@ -111,8 +111,7 @@ fn named(prefix: &str, name: &OsStr) -> OsString {
     whole
 }
 
-fn digest(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+/// Name of some bytes in names of files: 16 hexadecimal digits, the same for every compiler.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -173,7 +173,5 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if read(path)?.as_deref() == Some(bytes) {
         return Ok(());
     }
-    let partial = path.with_extension("nbench");
-    fs::write(&partial, bytes)?;
-    fs::rename(&partial, path)
+    cache::write_whole(path, bytes)
 }
