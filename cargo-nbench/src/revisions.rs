@@ -2,5 +2,6 @@
 //! the cache. It must not know what is built in them.
 
 pub(crate) mod checkout;
+mod error;
 pub(crate) mod git;
 pub(crate) mod revision;

@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 pub use share::paths as shared_paths;
 
 use crate::cache;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 use crate::revisions::revision::{Repository, Revision};
 
 /// More runs at once than this wait for nobody: they are told to.
@@ -64,9 +65,7 @@ impl Meta {
 
     /// A killed run leaves the old one or the new one.
     fn write(&self, slot: &Path) -> Result<(), Failure> {
-        let text = serde_json::to_vec(self).map_err(|error| {
-            Failure::new(Exit::Host, format!("cannot describe the checkout: {error}"))
-        })?;
+        let text = serde_json::to_vec(self).map_err(RevisionError::NotDescribed)?;
         cache::write_whole(&slot.join("meta.json"), &text)
             .map_err(|error| cache::failure("write", slot, &error))
     }
@@ -181,7 +180,7 @@ impl Slots {
         for (revision, slot) in revisions.iter().zip(taken) {
             let found = slot
                 .or_else(|| order.iter().find_map(|number| Some((*number, self.lock(*number)?))));
-            let (number, lock) = found.ok_or_else(exhausted)?;
+            let (number, lock) = found.ok_or(RevisionError::AllInUse(SLOTS))?;
             slots.push(self.fill(number, lock, revision, wanted)?);
         }
         Ok(slots)
@@ -305,11 +304,6 @@ impl Drop for Slot {
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn exhausted() -> Failure {
-    Failure::new(Exit::Host, format!("all {SLOTS} checkouts of this repository are in use"))
-        .hint("wait for the other runs to finish")
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::failure::{Exit, Failure};
 use crate::secrets;
 
 /// The variables that bind git to one repository. A hook or an alias that
@@ -49,6 +48,37 @@ const SETTINGS: &[&str] = &[
     "status.submoduleSummary=false",
     "i18n.logOutputEncoding=UTF-8",
 ];
+
+/// Failure of a call of git.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GitError {
+    /// Git is not there, or the system does not start it.
+    #[error("cannot start `git {command}`: {source}")]
+    NotStarted {
+        /// Its arguments.
+        command: String,
+        /// Reason of the system.
+        source: io::Error,
+    },
+    /// Git refuses the repository because another user owns it.
+    #[error("`git {command}` failed: {message}")]
+    NotTrusted {
+        /// Its arguments.
+        command: String,
+        /// Message of git.
+        message: String,
+        /// Command that git names for whoever trusts it all the same.
+        trust: String,
+    },
+    /// Git ended with anything but zero.
+    #[error("`git {command}` failed: {message}")]
+    Failed {
+        /// Its arguments.
+        command: String,
+        /// Message of git, else how it ended.
+        message: String,
+    },
+}
 
 /// A way to call git in one directory.
 #[derive(Clone, Debug)]
@@ -100,9 +130,8 @@ impl Git {
     ///
     /// # Errors
     ///
-    /// A usage failure with git's own message when git is missing or exits
-    /// with anything but zero.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, Failure> {
+    /// When git is missing or ends with anything but zero.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, GitError> {
         self.run_with(arguments, &[])
     }
 
@@ -111,18 +140,20 @@ impl Git {
         &self,
         arguments: &[S],
         input: &[u8],
-    ) -> Result<Vec<u8>, Failure> {
-        let shown = shown(arguments);
-        let output = self.output(arguments, input).map_err(|error| not_started(&shown, &error))?;
+    ) -> Result<Vec<u8>, GitError> {
+        let command = shown(arguments);
+        let output = match self.output(arguments, input) {
+            Ok(output) => output,
+            Err(source) => return Err(GitError::NotStarted { command, source }),
+        };
         if output.status.success() {
             return Ok(output.stdout);
         }
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let message = if message.is_empty() { output.status.to_string() } else { message };
-        let failure = Failure::new(Exit::Usage, format!("`git {shown}` failed: {message}"));
         Err(match trust_command(&message) {
-            Some(command) => failure.hint(trust_hint(&command)),
-            None => failure,
+            Some(trust) => GitError::NotTrusted { command, message, trust },
+            None => GitError::Failed { command, message },
         })
     }
 
@@ -147,19 +178,19 @@ impl Git {
     }
 
     /// Like [`Git::run`] for output of one line of text.
-    pub(crate) fn line<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<String, Failure> {
+    pub(crate) fn line<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<String, GitError> {
         Ok(String::from_utf8_lossy(&self.run(arguments)?).trim().to_owned())
     }
 
     /// Like [`Git::run`] for output that is one path.
-    pub(crate) fn path<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<PathBuf, Failure> {
+    pub(crate) fn path<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<PathBuf, GitError> {
         let output = self.run(arguments)?;
         let line = output.strip_suffix(b"\n").unwrap_or(&output);
         Ok(self.dir.join(path_from_bytes(line)))
     }
 
     /// Like [`Git::run`] for a list of paths that end in NUL bytes.
-    pub(crate) fn paths<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<PathBuf>, Failure> {
+    pub(crate) fn paths<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<PathBuf>, GitError> {
         Ok(self
             .run(arguments)?
             .split(|byte| *byte == 0)
@@ -167,12 +198,6 @@ impl Git {
             .map(path_from_bytes)
             .collect())
     }
-}
-
-/// The failure of a git that is not there.
-pub(crate) fn not_started(shown: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("cannot start `git {shown}`: {error}"))
-        .hint("install git and make sure that it is on the PATH")
 }
 
 /// The command that git names when it refuses the repository of another owner.

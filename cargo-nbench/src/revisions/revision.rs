@@ -19,7 +19,8 @@ pub use discover::Undiscovered;
 use library::Library;
 use objects::Objects;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 use crate::revisions::git::Git;
 
 /// One state of the sources, resolved to a commit.
@@ -181,15 +182,13 @@ impl Repository {
         let commit = if let Some((left, right)) = spec.split_once("...") {
             let side = |name: &str| match name {
                 "" => self.commit_of("HEAD"),
-                name => self.peeled(name).ok_or_else(|| hint::unknown_revision(self, name, spec)),
+                name => self
+                    .peeled(name)
+                    .ok_or_else(|| Failure::from(hint::unknown_revision(self, name, spec))),
             };
             self.merge_base(spec, &side(left)?, &side(right)?)?
         } else if spec.contains("..") && self.commit_of(spec).is_err() {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("`{spec}` is a range of revisions, not one revision"),
-            )
-            .hint("name both revisions: `cargo nbench ab REV REV2`; `X...Y` is their merge base"));
+            return Err(RevisionError::Range(spec.to_owned()).into());
         } else {
             self.commit_of(spec)?
         };
@@ -221,8 +220,10 @@ impl Repository {
             a,
             b,
         ];
-        let listed =
-            self.git_for_content()?.paths(&arguments).map_err(|failure| unreadable(a, failure))?;
+        let listed = self
+            .git_for_content()?
+            .paths(&arguments)
+            .map_err(|source| RevisionError::Unreadable { spec: a.to_owned(), source })?;
         let mut paths: Vec<String> =
             listed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         paths.sort();
@@ -249,7 +250,12 @@ impl Repository {
             let (hash, raw) = object.as_ref()?;
             commit::parse(hash, hash, raw)
         };
-        objects.iter().map(|object| revision(object).ok_or_else(|| damaged(&head))).collect()
+        objects
+            .iter()
+            .map(|object| {
+                revision(object).ok_or_else(|| RevisionError::Damaged(head.clone()).into())
+            })
+            .collect()
     }
 
     /// The same through libgit2; nothing where it cannot read all of them.
@@ -266,7 +272,7 @@ impl Repository {
     }
 
     fn commit_of(&self, spec: &str) -> Result<String, Failure> {
-        self.peeled(spec).ok_or_else(|| hint::unknown_revision(self, spec, spec))
+        self.peeled(spec).ok_or_else(|| hint::unknown_revision(self, spec, spec).into())
     }
 
     /// The commit that a name stands for.
@@ -283,15 +289,8 @@ impl Repository {
         let bases = self.git().line(&["merge-base", left, right]);
         let base = bases.ok().filter(|hash| !hash.is_empty());
         base.ok_or_else(|| {
-            let failure = Failure::new(
-                Exit::Usage,
-                format!("the two sides of `{spec}` have no common ancestor here"),
-            );
-            match hint::remote(self) {
-                Some(remote) if self.is_shallow() => failure
-                    .hint(format!("this clone is shallow; run `git fetch --unshallow {remote}`")),
-                _ => failure.hint("name the revision to compare with directly"),
-            }
+            let shallow_remote = hint::remote(self).filter(|_| self.is_shallow());
+            RevisionError::NoAncestor { spec: spec.to_owned(), shallow_remote }.into()
         })
     }
 
@@ -301,9 +300,10 @@ impl Repository {
             None => self
                 .git()
                 .run(&["cat-file", "commit", hash])
-                .map_err(|failure| unreadable(label, failure))?,
+                .map_err(|source| RevisionError::Unreadable { spec: label.to_owned(), source })?,
         };
-        commit::parse(label, hash, &raw).ok_or_else(|| damaged(label))
+        commit::parse(label, hash, &raw)
+            .ok_or_else(|| RevisionError::Damaged(label.to_owned()).into())
     }
 }
 
@@ -313,20 +313,9 @@ fn alternate(path: &Path) -> OsString {
     if special { crate::revisions::git::quoted(path) } else { path.as_os_str().to_owned() }
 }
 
-fn unreadable(spec: &str, failure: Failure) -> Failure {
-    let error = format!("cannot read `{spec}`: {}", failure.error);
-    Failure { error, ..failure }.hint("`git fsck` names objects that are missing or damaged")
-}
-
-fn damaged(spec: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("`{spec}` leads to a commit that cannot be read"))
-        .hint("`git fsck` names objects that are missing or damaged")
-}
-
 fn canonical(path: &Path) -> Result<PathBuf, Failure> {
-    path.canonicalize().map_err(|error| {
-        Failure::new(Exit::Usage, format!("cannot resolve `{}`: {error}", path.display()))
-    })
+    path.canonicalize()
+        .map_err(|source| RevisionError::Unresolved { path: path.to_owned(), source }.into())
 }
 
 #[cfg(test)]

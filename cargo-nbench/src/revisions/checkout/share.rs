@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::tree::remove;
 use crate::cache;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 use crate::revisions::git::Git;
 
 /// Takes away the links of `old` that are not among `kept`. Anything but a link stays.
@@ -29,9 +30,8 @@ pub(super) fn unlink(tree: &Path, old: &[PathBuf], kept: &[PathBuf]) -> Result<(
 pub(super) fn link(tree: &Path, user: &Path, share: &[PathBuf]) -> Result<(), Failure> {
     for path in share {
         let (from, to) = (user.join(path), tree.join(path));
-        let shown = path.display();
-        let usage = |what: &str, hint: String| {
-            Failure::new(Exit::Usage, format!("`share` names `{shown}`, {what}")).hint(hint)
+        let usage = |what, hint| -> Failure {
+            RevisionError::NotShared { shown: path.display().to_string(), what, hint }.into()
         };
         if fs::metadata(&from).is_err() {
             return Err(usage(
@@ -81,11 +81,13 @@ pub fn paths(share: &[String], workspace: &Path) -> Result<Vec<PathBuf>, Failure
         }
         let in_git = path.components().any(|part| part.as_os_str() == ".git");
         if path.as_os_str().is_empty() || path.is_absolute() || in_git {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("`share` names `{text}`, which is no path inside the repository"),
-            )
-            .hint("paths in `share` start at the workspace root and lie in the repository"));
+            return Err(RevisionError::NotShared {
+                shown: text.clone(),
+                what: "which is no path inside the repository",
+                hint: "paths in `share` start at the workspace root and lie in the repository"
+                    .to_owned(),
+            }
+            .into());
         }
         Ok(path)
     };

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::private::{self, Source};
 use super::tree;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 use crate::revisions::git::{Git, path_from_bytes};
 
 /// Checks out every submodule of `tree`, and theirs. `source` is the repository whose git directory
@@ -44,12 +45,11 @@ pub(super) fn update(
         let inner = Source::read(&common, None)?;
         let destination = tree.join(&path);
         lost |= check_out(&destination, &inner, &commit, same).map_err(|failure| {
-            let path = path.display();
-            Failure::new(
-                Exit::Usage,
-                format!("the submodule `{path}` has no commit `{commit}` here: {}", failure.error),
-            )
-            .hint(format!("run `git -C {path} fetch origin {commit}`"))
+            RevisionError::MissingSubmoduleCommit {
+                path: path.display().to_string(),
+                commit: commit.clone(),
+                reason: failure.error,
+            }
         })?;
         lost |= update(&destination, &inner, &used, same)?;
     }

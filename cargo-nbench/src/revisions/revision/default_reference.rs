@@ -2,7 +2,8 @@
 //! must not choose silently: every answer carries its sentence.
 
 use super::{Repository, Revision};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 
 impl Repository {
     /// The reference when none was named, and the sentence that explains it:
@@ -13,10 +14,7 @@ impl Repository {
     ///
     /// A usage failure when there is no earlier commit to compare with.
     pub fn default_reference(&self) -> Result<(Revision, String), Failure> {
-        let head = self.head().ok_or_else(|| {
-            Failure::new(Exit::Usage, "this branch has no commit to compare with")
-                .hint("commit something first, or name a revision: `cargo nbench ab REV`")
-        })?;
+        let head = self.head().ok_or(RevisionError::NoCommit)?;
         if self.working_tree()?.dirty.is_some() {
             let why = "the working tree is dirty: compared with HEAD".to_owned();
             return Ok((self.resolve("HEAD")?, why));
@@ -37,12 +35,7 @@ impl Repository {
         };
         let is_first = self.describe("HEAD", &head)?.parents.is_empty();
         if is_first && !self.is_shallow() {
-            return Err(Failure::new(
-                Exit::Usage,
-                "HEAD is the first commit and the working tree is clean, \
-                 so there is nothing to compare with",
-            )
-            .hint("change something, or name a revision: `cargo nbench ab REV`"));
+            return Err(RevisionError::NothingToCompare.into());
         }
         Ok((self.resolve("HEAD~1")?, why))
     }

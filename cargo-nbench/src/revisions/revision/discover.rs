@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure};
-use crate::revisions::git::{Git, not_started, trust_command, trust_hint};
+use crate::revisions::git::{Git, GitError, trust_command, trust_hint};
 
 /// Why no repository was found.
 #[derive(Debug)]
@@ -28,7 +28,8 @@ impl From<Undiscovered> for Failure {
 pub(super) fn top(from: &Path) -> Result<PathBuf, Undiscovered> {
     let git = Git::at(from);
     let output = git.output(&["rev-parse", "--show-toplevel"], &[]).map_err(|error| {
-        let failure = not_started("rev-parse", &error);
+        let failure =
+            GitError::NotStarted { command: "rev-parse".to_owned(), source: error }.into();
         // Without git and without a repository nothing is amiss.
         match marker(from) {
             Some(_) => Undiscovered::Refused(failure),
@@ -36,7 +37,8 @@ pub(super) fn top(from: &Path) -> Result<PathBuf, Undiscovered> {
         }
     })?;
     if output.status.success() {
-        return git.path(&["rev-parse", "--show-toplevel"]).map_err(Undiscovered::Refused);
+        let top = git.path(&["rev-parse", "--show-toplevel"]);
+        return top.map_err(|error| Undiscovered::Refused(error.into()));
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(explain(from, &message, marker(from).as_deref()))

@@ -3,7 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{Repository, Revision};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 
 /// Most links that lead from one to the next.
 const MOST_LINKS: usize = 8;
@@ -20,12 +21,9 @@ impl Repository {
         revision: &Revision,
         path: &Path,
     ) -> Result<Option<String>, Failure> {
-        let unusable = |why: &str| {
-            let shown = path.display();
-            Failure::new(
-                Exit::Usage,
-                format!("cannot read `{shown}` at `{}`: {why}", revision.label),
-            )
+        let unusable = |why| -> Failure {
+            let label = revision.label.clone();
+            RevisionError::UnusableFile { path: path.to_owned(), label, why }.into()
         };
         let git = self.git_for_content()?;
         let mut path = path.to_owned();

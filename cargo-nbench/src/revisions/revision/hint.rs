@@ -2,49 +2,51 @@
 //! looks at names and never fetches.
 
 use super::Repository;
-use crate::failure::{Cause, Exit, Failure};
+use crate::revisions::error::RevisionError;
 use crate::suggest::nearest;
 
-/// The failure for a revision that is not in this clone; `whole` is the text that it stands in.
-pub(super) fn unknown_revision(repository: &Repository, spec: &str, whole: &str) -> Failure {
-    let failure = Failure::new(Exit::Usage, format!("no revision `{spec}` in this repository"))
-        .because(Cause::UnknownRevision(spec.to_owned()));
+/// The error for a revision that is not in this clone; `whole` is the text that it stands in.
+pub(super) fn unknown_revision(repository: &Repository, spec: &str, whole: &str) -> RevisionError {
+    RevisionError::Unknown { spec: spec.to_owned(), hint: hint(repository, spec, whole) }
+}
+
+/// What may have been meant, or where it may be had.
+fn hint(repository: &Repository, spec: &str, whole: &str) -> String {
     let remote = remote(repository);
     if let Some(remote) = &remote
         && is_full_hash(spec)
     {
         let depth = if repository.is_shallow() { "--depth=1 " } else { "" };
-        return failure
-            .hint(format!("it may not be fetched yet: run `git fetch {depth}{remote} {spec}`"));
+        return format!("it may not be fetched yet: run `git fetch {depth}{remote} {spec}`");
     }
     if let Some(remote) = &remote
         && repository.is_shallow()
     {
-        return failure.hint(match generations(spec) {
+        return match generations(spec) {
             Some(count) => format!(
                 "this clone is shallow; run `git fetch --deepen={count} {remote}` \
                  or `git fetch --unshallow {remote}`"
             ),
             None => format!("this clone is shallow; run `git fetch --unshallow --tags {remote}`"),
-        });
+        };
     }
     let (base, behind) = spec.split_at(spec.find(['~', '^', '@', ':']).unwrap_or(spec.len()));
     let names = names(repository);
     let named = names.iter().any(|name| name == base) || base == "HEAD";
     if named && generations(spec).is_some() {
-        return failure.hint(format!("`{base}` has fewer commits: `git log --oneline` shows them"));
+        return format!("`{base}` has fewer commits: `git log --oneline` shows them");
     }
     let known = names.iter().map(String::as_str).chain(["HEAD"]);
     if let Some(name) = nearest(base, known)
         && name != base
     {
-        return failure.hint(meant(spec, &format!("{name}{behind}"), whole));
+        return meant(spec, &format!("{name}{behind}"), whole);
     }
     let default = repository.default_branch().map(|(name, _)| name);
     if let Some(name) = default_for(base, default.as_deref(), &names) {
-        return failure.hint(meant(spec, &format!("{name}{behind}"), whole));
+        return meant(spec, &format!("{name}{behind}"), whole);
     }
-    failure.hint(otherwise(spec, remote.as_deref()))
+    otherwise(spec, remote.as_deref())
 }
 
 /// The text that was meant, with `name` in the place of `spec`.

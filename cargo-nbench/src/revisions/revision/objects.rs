@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::cache;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 
 /// Name of the directory beside the checkouts of a repository.
 pub(crate) const DIRECTORY: &str = "objects";
@@ -38,7 +39,7 @@ impl Objects {
         let path = repository.join(DIRECTORY);
         fs::create_dir_all(&path).map_err(|error| cache::failure("create", &path, &error))?;
         if !cache::is_directory(&repository) || !cache::is_directory(&path) {
-            return Err(Failure::new(Exit::Host, format!("`{}` is a link", path.display())));
+            return Err(RevisionError::CacheIsLink(path).into());
         }
         let lock = lock_file(&path).map_err(|error| cache::failure("lock", &path, &error))?;
         if lock.try_lock().is_ok() {
@@ -54,10 +55,8 @@ impl Objects {
     }
 
     fn temporary() -> Result<Self, Failure> {
-        let directory = crate::private::directory("nbench").map_err(|error| {
-            Failure::new(Exit::Usage, format!("cannot make a temporary directory: {error}"))
-                .hint("point TMPDIR at a directory that can be written to")
-        })?;
+        let directory =
+            crate::private::directory("nbench").map_err(RevisionError::NoTemporaryDirectory)?;
         let path = directory.path().to_owned();
         Ok(Self { path, _lock: None, _temporary: Some(directory) })
     }

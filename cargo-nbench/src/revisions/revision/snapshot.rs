@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Repository, Revision, alternate};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::private;
+use crate::revisions::error::RevisionError;
 use crate::revisions::git::{Git, path_from_bytes};
 
 impl Repository {
@@ -23,14 +24,10 @@ impl Repository {
     /// changes of its own, which a snapshot cannot carry.
     pub fn working_tree(&self) -> Result<Revision, Failure> {
         self.refuse_dirty_submodules()?;
-        let directory = private::directory("nbench").map_err(|error| {
-            Failure::new(Exit::Usage, format!("cannot make a temporary directory: {error}"))
-                .hint("point TMPDIR at a directory that can be written to")
-        })?;
+        let directory =
+            private::directory("nbench").map_err(RevisionError::NoTemporaryDirectory)?;
         let index = directory.path().join("index");
-        copy_index(&self.git_dir, &index).map_err(|error| {
-            Failure::new(Exit::Usage, format!("cannot copy the index: {error}"))
-        })?;
+        copy_index(&self.git_dir, &index).map_err(RevisionError::IndexNotCopied)?;
         // A sparse tree lacks files on purpose: without its patterns they
         // would look deleted.
         let sparse = self.git().line(&["config", "--type=bool", "core.sparseCheckout"]);
@@ -75,8 +72,7 @@ impl Repository {
             pathspec.push(&nested);
             arguments.push(pathspec);
         }
-        git.run(&arguments)
-            .map_err(|failure| failure.hint("make every untracked file readable, or ignore it"))?;
+        git.run(&arguments).map_err(RevisionError::NotAdded)?;
         Ok(())
     }
 
@@ -100,11 +96,7 @@ impl Repository {
             let (Some("1"), Some(state)) = (fields.next(), fields.nth(1)) else { continue };
             if state.starts_with('S') && state.contains('M') {
                 let path = fields.nth(5).unwrap_or_default();
-                return Err(Failure::new(
-                    Exit::Usage,
-                    format!("the submodule `{path}` has uncommitted changes"),
-                )
-                .hint(format!("commit them first: `git -C {path} commit -a`")));
+                return Err(RevisionError::DirtySubmodule(path.to_owned()).into());
             }
         }
         Ok(())
@@ -129,7 +121,7 @@ fn commit(git: &Git, tree: &str, parent: Option<&Revision>) -> Result<String, Fa
     if let Some(parent) = parent {
         arguments.extend(["-p", parent.commit.as_str()]);
     }
-    git.line(&arguments)
+    Ok(git.line(&arguments)?)
 }
 
 /// Untracked repositories in the tree that have no commit, relative to its root.
