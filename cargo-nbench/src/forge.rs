@@ -4,6 +4,7 @@
 
 mod address;
 mod client;
+mod error;
 mod event;
 
 use std::cell::OnceCell;
@@ -11,10 +12,11 @@ use std::fmt;
 use std::time::Duration;
 
 use client::{Client, RETRIES, Trouble};
+use error::ForgeError;
 use serde_json::{Value, json};
 use ureq::http::Method;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
 const DEFAULT_BASE: &str = "https://api.github.com";
 /// 100 pages of 100: more comments than GitHub allows on one pull request.
@@ -119,31 +121,14 @@ fn locate(
     };
     let at_home = set("GITHUB_REPOSITORY");
     let owner_repo = match (repo, &at_home) {
-        (Some(given), _) => checked_repository(given).ok_or_else(|| {
-            Failure::new(
-                Exit::Usage,
-                format!("understand the repository `{}`", one_line(given, 80)),
-            )
-            .hint("write `--repo OWNER/NAME`")
-        })?,
-        (None, Some(value)) => checked_repository(value).ok_or_else(|| {
-            Failure::new(
-                Exit::Publish,
-                format!("understand GITHUB_REPOSITORY, which is `{}`", one_line(value, 80)),
-            )
-            .hint("set GITHUB_REPOSITORY to OWNER/NAME, or give `--repo OWNER/NAME`")
-        })?,
-        (None, None) => {
-            return Err(Failure::new(
-                Exit::Publish,
-                "find the repository: GITHUB_REPOSITORY is not set",
-            )
-            .hint("GitHub Actions sets it; elsewhere give `--repo OWNER/NAME`"));
-        }
+        (Some(given), _) => checked_repository(given)
+            .ok_or_else(|| ForgeError::BadRepositoryFlag(given.to_owned()))?,
+        (None, Some(value)) => checked_repository(value)
+            .ok_or_else(|| ForgeError::BadRepositoryVariable(value.clone()))?,
+        (None, None) => return Err(ForgeError::NoRepository.into()),
     };
     if pr == Some(0) {
-        return Err(Failure::new(Exit::Usage, "understand the pull request number `0`")
-            .hint("pull requests are numbered from 1: write `--pr NUMBER`"));
+        return Err(ForgeError::NumberZero.into());
     }
     let forge = Forge { owner_repo, ..credentials(&set)? };
     // Also what is wrong with the address is told before the event is read.
@@ -154,13 +139,7 @@ fn locate(
             if let Some(home) = &at_home
                 && !home.eq_ignore_ascii_case(&forge.owner_repo)
             {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    format!("tell which pull request of `{}` is meant", forge.owner_repo),
-                )
-                .hint(
-                    "the event belongs to another repository (GITHUB_REPOSITORY): add `--pr NUMBER`",
-                ));
+                return Err(ForgeError::OtherRepository(forge.owner_repo.clone()).into());
             }
             event::pull_request(&set, &client, &forge.owner_repo)
                 .map_err(|failure| forge.redacted(failure))?
@@ -175,16 +154,9 @@ fn credentials(set: &dyn Fn(&str) -> Option<String>) -> Result<Forge, Failure> {
     let (token, token_variable) = set("GITHUB_TOKEN")
         .map(|token| (token, "GITHUB_TOKEN"))
         .or_else(|| set("GH_TOKEN").map(|token| (token, "GH_TOKEN")))
-        .ok_or_else(|| {
-            Failure::new(Exit::Publish, "find a token: neither GITHUB_TOKEN nor GH_TOKEN is set")
-                .hint("set `GITHUB_TOKEN: ${{ github.token }}` in the `env:` of the workflow step")
-        })?;
+        .ok_or(ForgeError::NoToken)?;
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::new(
-            Exit::Publish,
-            format!("use the token in {token_variable}: it holds characters that no token has"),
-        )
-        .hint(format!("set {token_variable} to the token alone, on one line")));
+        return Err(ForgeError::BadToken(token_variable).into());
     }
     let base = set("GITHUB_API_URL").unwrap_or_else(|| DEFAULT_BASE.to_owned());
     let base = base.trim_end_matches('/').to_owned();
@@ -238,10 +210,7 @@ pub fn post(
 ) -> Result<Posted, Failure> {
     let marker = marker.trim();
     if marker.is_empty() {
-        return Err(Failure::new(
-            Exit::Publish,
-            "post a comment without a marker: every comment would match",
-        ));
+        return Err(ForgeError::NoMarker.into());
     }
     let body = if body.starts_with(marker) { body.to_owned() } else { format!("{marker}\n{body}") };
     Client::new(forge, pause)
@@ -339,17 +308,12 @@ impl Sticky<'_> {
         }
         match page {
             None => Ok(comments),
-            Some(_) => Err(Failure::new(
-                Exit::Publish,
-                format!("{task}: the list does not end after {MAX_PAGES} pages"),
-            )
-            .hint("check GITHUB_API_URL")),
+            Some(_) => Err(ForgeError::Endless { task, most: MAX_PAGES }.into()),
         }
     }
 
     fn unreadable(&self, task: &str) -> Failure {
-        Failure::new(Exit::Publish, format!("{task}: the answer is not what GitHub documents"))
-            .hint("check GITHUB_API_URL")
+        ForgeError::StrangeAnswer(task.to_owned()).into()
     }
 
     /// The comment to replace: the oldest of the token's own account, or else

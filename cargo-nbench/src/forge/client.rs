@@ -11,7 +11,8 @@ use ureq::{Agent, Body};
 
 use super::Forge;
 use super::address::{Origin, next_link};
-use crate::failure::{Exit, Failure};
+use super::error::ForgeError;
+use crate::failure::Failure;
 
 /// How often a call is tried again after an answer of 500 or above, or after a
 /// broken connection.
@@ -34,20 +35,6 @@ const MAX_QUOTED: usize = 300;
 const ACCEPT: &str = "application/vnd.github+json, application/json;q=0.9";
 const API_VERSION: &str = "2022-11-28";
 const USER_AGENT: &str = concat!("cargo-nbench/", env!("CARGO_PKG_VERSION"));
-
-const HINT_PERMISSIONS: &str = "give the job these lines:\n\
-    permissions:\n  \
-      contents: read\n  \
-      pull-requests: write\n\
-    a pull request from a fork gets a read-only token whatever they say: there, measure and upload \
-    the result in a `pull_request` workflow, and post it from a second workflow that runs `on: \
-    workflow_run`";
-const HINT_NOT_FOUND: &str = "check the repository, the number of the pull request, and that the \
-    token may read both: GitHub answers 404 as well for a private repository without access";
-const HINT_GONE: &str = "comments are disabled there; read the result in the job summary, or turn on issues in the \
-     settings of the repository";
-const HINT_INVALID: &str = "GitHub takes 1 to 65,536 characters a comment; compare fewer benchmarks or shorten the comment";
-const HINT_LATER: &str = "run `cargo nbench comment --post` again later; the result is stored";
 
 /// An answer, whatever its status.
 #[derive(Debug)]
@@ -131,16 +118,9 @@ impl<'a> Client<'a> {
     pub(super) fn new(forge: &'a Forge, pause: &'a dyn Fn(Duration)) -> Result<Self, Failure> {
         // The address is not repeated: it may hold a password.
         let plain = Some(&forge.base).filter(|base| !base.contains(['?', '#']));
-        let origin = plain.and_then(|base| Origin::of(base)).ok_or_else(|| {
-            Failure::new(Exit::Publish, "understand GITHUB_API_URL: it is no plain http address")
-                .hint("set GITHUB_API_URL to an address such as `https://api.github.com`")
-        })?;
+        let origin = plain.and_then(|base| Origin::of(base)).ok_or(ForgeError::BadAddress)?;
         if !origin.is_private() {
-            return Err(Failure::new(
-                Exit::Publish,
-                "send the token: GITHUB_API_URL is an `http://` address, where anybody on the way reads it",
-            )
-            .hint("set GITHUB_API_URL to the `https://` address of the API"));
+            return Err(ForgeError::InTheClear.into());
         }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -239,29 +219,19 @@ impl<'a> Client<'a> {
 
     /// The failure that an unwelcome answer means.
     pub(super) fn refusal(&self, reply: &Reply, task: &str) -> Failure {
-        let message = self.quoted(&reply.message());
-        let failure = Failure::new(
-            Exit::Publish,
-            format!("{task}: GitHub answered {}{message}", reply.status),
-        );
-        match reply.status {
-            401 => failure.hint(format!(
-                "GitHub does not accept the token in {}: set it to a token that is valid and not \
-                 expired, such as `${{{{ github.token }}}}`",
-                self.forge.token_variable
-            )),
-            403 => failure.hint(HINT_PERMISSIONS),
-            404 => failure.hint(HINT_NOT_FOUND),
-            410 => failure.hint(HINT_GONE),
-            422 => failure.hint(HINT_INVALID),
-            _ => failure.hint("check GITHUB_API_URL: this is no answer that GitHub documents"),
+        ForgeError::Refused {
+            task: task.to_owned(),
+            status: reply.status,
+            message: self.quoted(&reply.message()),
+            token_variable: self.forge.token_variable,
         }
+        .into()
     }
 
     /// The failure after the last retry; `seen` is what the last one met.
     pub(super) fn gave_up(&self, task: &str, seen: &str) -> Failure {
-        Failure::new(Exit::Publish, format!("{task}: {seen} ({} trials)", RETRIES + 1))
-            .hint(HINT_LATER)
+        let (task, seen) = (task.to_owned(), seen.to_owned());
+        ForgeError::GaveUp { task, seen, trials: RETRIES + 1 }.into()
     }
 
     /// Text of the server made fit for a message: one line, bounded, and
@@ -272,28 +242,23 @@ impl<'a> Client<'a> {
     }
 
     fn limited(&self, reply: &Reply, length: Duration, task: &str) -> Failure {
-        let message = self.quoted(&reply.message());
-        Failure::new(
-            Exit::Publish,
-            format!(
-                "{task}: GitHub answered {}{message} (rate limit, {} s to wait)",
-                reply.status,
-                length.as_secs()
-            ),
-        )
-        .hint(HINT_LATER)
+        ForgeError::Limited {
+            task: task.to_owned(),
+            status: reply.status,
+            message: self.quoted(&reply.message()),
+            seconds: length.as_secs(),
+        }
+        .into()
     }
 
-    fn foreign(&self, task: &str, what: &str, target: &str) -> Failure {
-        Failure::new(
-            Exit::Publish,
-            format!(
-                "{task}: {what} lies outside {}, where the token must not go{}",
-                self.forge.base,
-                self.quoted(target)
-            ),
-        )
-        .hint("set GITHUB_API_URL to the address that GitHub itself answers at")
+    fn foreign(&self, task: &str, what: &'static str, target: &str) -> Failure {
+        ForgeError::Foreign {
+            task: task.to_owned(),
+            what,
+            base: self.forge.base.clone(),
+            target: self.quoted(target),
+        }
+        .into()
     }
 
     /// Sends a call and follows redirects with the same method and body.
@@ -319,10 +284,8 @@ impl<'a> Client<'a> {
                 .resolve(target)
                 .ok_or_else(|| Trouble::Final(self.foreign(task, "the redirect", target)))?;
         }
-        Err(Trouble::Final(
-            Failure::new(Exit::Publish, format!("{task}: more than {MAX_REDIRECTS} redirects"))
-                .hint("check GITHUB_API_URL and the name of the repository"),
-        ))
+        let error = ForgeError::Redirects { task: task.to_owned(), most: MAX_REDIRECTS };
+        Err(Trouble::Final(error.into()))
     }
 
     fn send(
@@ -366,10 +329,7 @@ impl<'a> Client<'a> {
             | Error::ConnectProxyFailed(_)
             | Error::Protocol(_)
             | Error::BodyStalled => Trouble::Passing(seen),
-            _ => Trouble::Final(
-                Failure::new(Exit::Publish, format!("{task}: {seen}"))
-                    .hint("check GITHUB_API_URL, the proxy variables and the certificates"),
-            ),
+            _ => Trouble::Final(ForgeError::NoConnection { task: task.to_owned(), seen }.into()),
         }
     }
 }

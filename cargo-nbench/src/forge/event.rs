@@ -7,15 +7,14 @@ use std::io::Read as _;
 use serde_json::Value;
 use ureq::http::Method;
 
+use super::Context;
 use super::address::encoded;
 use super::client::{Client, Reply};
-use super::{Context, one_line};
-use crate::failure::{Exit, Failure};
+use super::error::ForgeError;
+use crate::failure::Failure;
 
 /// GitHub's largest event is 25 MB.
 const MAX_EVENT_BYTES: u64 = 32 << 20;
-const HINT_NUMBER: &str =
-    "run in a workflow on `pull_request` or `workflow_run`, or give `--pr NUMBER`";
 
 /// The pull request of the event in `GITHUB_EVENT_PATH`.
 pub(super) fn pull_request(
@@ -23,10 +22,7 @@ pub(super) fn pull_request(
     client: &Client<'_>,
     repository: &str,
 ) -> Result<Context, Failure> {
-    let path = set("GITHUB_EVENT_PATH").ok_or_else(|| {
-        Failure::new(Exit::Publish, "find the pull request: GITHUB_EVENT_PATH is not set")
-            .hint(format!("GitHub Actions sets it; elsewhere give `--pr NUMBER` ({HINT_NUMBER})"))
-    })?;
+    let path = set("GITHUB_EVENT_PATH").ok_or(ForgeError::NoEvent)?;
     let event = read(&path)?;
     let context = |number, head_sha: Option<&str>| Context {
         repository: repository.to_owned(),
@@ -48,21 +44,12 @@ pub(super) fn pull_request(
 }
 
 fn nameless(event: &str) -> Failure {
-    Failure::new(
-        Exit::Publish,
-        format!("find the pull request: the event `{}` names none", one_line(event, 40)),
-    )
-    .hint(HINT_NUMBER)
+    ForgeError::NamelessEvent(event.to_owned()).into()
 }
 
 fn read(path: &str) -> Result<Value, Failure> {
-    let fail = |why: String| {
-        Failure::new(
-            Exit::Publish,
-            format!("read the event in GITHUB_EVENT_PATH (`{path}`): {why}"),
-        )
-        .hint("give `--pr NUMBER`")
-    };
+    let fail =
+        |why| -> Failure { ForgeError::UnreadableEvent { path: path.to_owned(), why }.into() };
     let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut text = Vec::new();
     file.take(MAX_EVENT_BYTES + 1)
@@ -84,10 +71,8 @@ struct Run {
 
 impl Run {
     fn parse(run: &Value) -> Result<Self, Failure> {
-        let head_sha = run["head_sha"].as_str().filter(|sha| is_hash(sha)).ok_or_else(|| {
-            Failure::new(Exit::Publish, "find the commit of the event: `head_sha` is no full hash")
-                .hint("give `--pr NUMBER`")
-        })?;
+        let head_sha =
+            run["head_sha"].as_str().filter(|sha| is_hash(sha)).ok_or(ForgeError::NoCommit)?;
         let owner = run["head_repository"]["owner"]["login"].as_str();
         let branch = run["head_branch"].as_str();
         Ok(Self {
@@ -120,11 +105,7 @@ impl Run {
                 return Ok(number);
             }
         }
-        Err(Failure::new(Exit::Publish, format!("{task}: no pull request has it as its head"))
-            .hint(
-                "a newer push may have replaced it, and that push has a run of its own; otherwise \
-                 give `--pr NUMBER`",
-            ))
+        Err(ForgeError::NoPullRequest(task).into())
     }
 
     /// The number of the one pull request whose head is the commit that ran.
@@ -150,11 +131,8 @@ impl Run {
             [number] => Ok(Some(number)),
             _ => {
                 let numbers: Vec<String> = found.iter().map(|n| format!("#{n}")).collect();
-                Err(Failure::new(
-                    Exit::Publish,
-                    format!("{task}: {} all have it as their head", numbers.join(", ")),
-                )
-                .hint("give `--pr NUMBER`"))
+                let numbers = numbers.join(", ");
+                Err(ForgeError::SeveralPullRequests { task: task.to_owned(), numbers }.into())
             }
         }
     }
