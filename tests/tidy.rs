@@ -608,6 +608,28 @@ fn no_room_imports_from_one_above_it() {
     }
 }
 
+/// Failures of these rooms are made in one file each, where their kinds, hints and exit codes stand.
+fn failures_by_kind(path: &str, text: &str) -> Vec<String> {
+    let Some(inner) = path.strip_prefix("cargo-nbench/src/") else { return Vec::new() };
+    let room = inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs");
+    let is_held = ["build", "forge", "revisions"].contains(&room)
+        && !inner.ends_with("/error.rs")
+        // It replaces the failure of another step, with the exit code of that.
+        && inner != "build/sides/absent.rs"
+        && !is_test(path);
+    let code = code_only(without_tests(text));
+    if is_held { lines_with(path, &code, &["Failure::new("]) } else { Vec::new() }
+}
+
+#[test]
+fn failures_are_made_where_their_kinds_stand() {
+    hold(failures_by_kind);
+    let made = "fn f() -> Failure { Failure::new(Exit::Host, \"x\") }\n";
+    finds(failures_by_kind, "cargo-nbench/src/revisions/git.rs", made, 1);
+    finds(failures_by_kind, "cargo-nbench/src/revisions/error.rs", made, 0);
+    finds(failures_by_kind, "cargo-nbench/src/commands/ab.rs", made, 0);
+}
+
 /// Files that a document names in backticks and that are not there. They are named from the root,
 /// from the sources of the command, or, in a table of one folder, by the end of their path.
 fn lost_files(text: &str, there: &[String]) -> Vec<String> {

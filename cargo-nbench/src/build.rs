@@ -3,6 +3,7 @@
 
 pub(crate) mod built;
 pub(crate) mod cargo;
+mod error;
 pub(crate) mod fingerprint;
 pub(crate) mod identical;
 pub(crate) mod lint_cap;

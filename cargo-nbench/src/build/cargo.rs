@@ -39,7 +39,8 @@ pub use unknown::refuse_unknown;
 use wildmatch::WildMatch;
 pub use words::{Words, quoted};
 
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 
 /// Directory below the target directory of a working tree for builds with stand-ins, which would
 /// otherwise make the user's own next build compile again what both share.
@@ -418,10 +419,7 @@ fn metadata(
 
 /// What `cargo metadata` says.
 fn parsed(output: &[u8]) -> Result<Metadata, Failure> {
-    serde_json::from_slice(output).map_err(|error| {
-        Failure::new(Exit::Build, format!("cannot understand `cargo metadata`: {error}"))
-            .hint("an old cargo may print another format; `rustup update` brings a newer one")
-    })
+    serde_json::from_slice(output).map_err(|error| BuildError::StrangeMetadata(error).into())
 }
 
 fn workspace(

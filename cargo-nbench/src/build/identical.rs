@@ -16,7 +16,8 @@ use std::path::Path;
 
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionFlags, SectionKind};
 
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 
 /// Whether two executables load the same bytes at the same addresses. The
 /// build identifier aside, which is a digest of debug information too.
@@ -92,8 +93,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn failure(path: &Path, error: &str) -> Failure {
-    Failure::new(Exit::Build, format!("cannot read the executable `{}`: {error}", path.display()))
-        .hint("`--force` measures without comparing the executables")
+    let (path, reason) = (path.to_owned(), error.to_owned());
+    BuildError::IncomparableExecutable { path, reason }.into()
 }
 
 fn image<'data>(path: &Path, bytes: &'data [u8]) -> Result<Image<'data>, Failure> {

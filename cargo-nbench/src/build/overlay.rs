@@ -16,7 +16,8 @@ use toml::{Table, Value};
 use crate::build::cargo::{
     BenchTarget, BuildContext, BuildOptions, Executable, Workspace, directory,
 };
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 
 /// What an overlay is made of.
 #[derive(Clone, Copy)]
@@ -57,10 +58,7 @@ pub struct Overlay {
 /// the file system.
 pub fn generate(sources: &OverlaySources<'_>, out: &Path) -> Result<Overlay, Failure> {
     let name = sources.package;
-    let missing = |what: &str| {
-        Failure::new(Exit::Build, format!("{what} has no package `{name}`"))
-            .hint("its benchmarks are not measurable there; leave the package out with `--exclude`")
-    };
+    let missing = |side| BuildError::NoPackage { side, package: name.to_owned() };
     let contender = sources.contender.member(name).ok_or_else(|| missing("the contender"))?;
     let side = sources.side.member(name).ok_or_else(|| missing("this revision"))?;
     let overlay = Overlay {
@@ -71,7 +69,7 @@ pub fn generate(sources: &OverlaySources<'_>, out: &Path) -> Result<Overlay, Fai
     };
     let root_manifest = read_manifest(&sources.contender.root.join("Cargo.toml"))?;
     let table = manifest(sources, &overlay.package, contender, side, &root_manifest);
-    fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
+    fs::create_dir_all(out).map_err(|error| unwritable(out, error))?;
     write_if_changed(&overlay.manifest, table.to_string().as_bytes())?;
     // The contender's versions hold for both sides; cargo adds to the copy
     // what the other side's library needs.
@@ -299,21 +297,20 @@ fn text(path: &Path) -> Value {
 
 fn read_manifest(path: &Path) -> Result<Table, Failure> {
     let read = fs::read_to_string(path).map_err(|error| error.to_string());
-    read.and_then(|text| text.parse().map_err(|error: toml::de::Error| error.to_string())).map_err(
-        |error| Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display())),
-    )
+    let parsed = read.and_then(|text| text.parse().map_err(|e: toml::de::Error| e.to_string()));
+    let path = path.to_owned();
+    parsed.map_err(|reason| BuildError::UnreadableManifest { path, reason }.into())
 }
 
 fn write_if_changed(path: &Path, text: &[u8]) -> Result<(), Failure> {
     if fs::read(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    fs::write(path, text).map_err(|error| unwritable(path, &error))
+    fs::write(path, text).map_err(|error| unwritable(path, error))
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Host, format!("cannot write `{}`: {error}", path.display()))
-        .hint("`cargo nbench clean` frees space; NBENCH_CACHE_DIR names another directory")
+fn unwritable(path: &Path, source: std::io::Error) -> Failure {
+    BuildError::NotWritten { path: path.to_owned(), source }.into()
 }
 
 #[cfg(test)]

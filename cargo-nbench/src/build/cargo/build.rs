@@ -18,7 +18,8 @@ use super::marker::Mark;
 use super::reach::{self, HARNESS};
 use super::sources::{self, Sources};
 use super::{BenchTarget, BuildOptions, Workspace, marker, stand_in};
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 
 /// Something to show while cargo works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -351,7 +352,7 @@ fn invoke(
     };
     match follow(&mut command, on_line, on_note, interrupted)? {
         Ended::Asked => Err(asked(options)),
-        Ended::Interrupted => Err(Failure::new(Exit::Interrupted, "interrupted while building")),
+        Ended::Interrupted => Err(BuildError::Interrupted.into()),
         Ended::Failed(log) => Ok(Err(log.iter().map(|line| context.outside_text(line)).collect())),
         Ended::Done => {
             let real = real_harnesses(workspace, &artifacts);
@@ -480,10 +481,7 @@ fn executable(
     started: &Result<Started, String>,
     real: &BTreeMap<String, String>,
 ) -> Result<BuiltTarget, Failure> {
-    let unread = |error: std::io::Error| {
-        Failure::new(Exit::Build, format!("cannot read `{}`: {error}", path.display()))
-            .hint("`cargo clean` makes cargo build it again")
-    };
+    let unread = |source| BuildError::UnreadableExecutable { path: path.to_owned(), source };
     let mark = marker::mark(path).map_err(unread)?;
     let mark = mark
         .filter(|mark| mark.package == HARNESS || workspace.injection.stands_in_for(&mark.package));
@@ -577,27 +575,19 @@ pub fn failure(targets: &[FailedTarget]) -> Failure {
         error.push('\n');
         error.push_str(line);
     }
-    if first.contains("is not supported by the following package") {
-        return Failure::new(Exit::Build, error).hint(
-            "`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does",
-        );
-    }
-    let failure = Failure::new(Exit::Build, error);
-    if targets.iter().flat_map(|t| &t.log).any(|line| line.contains("No space left on device")) {
-        return failure.hint(
-            "the file system of the build is full: `cargo nbench clean` empties the cache of checkouts, which NBENCH_CACHE_DIR moves; `--target-dir` moves the builds of `run`",
-        );
-    }
-    match targets.first() {
-        Some(t) => failure.hint(format!("`{}` tells whether it builds without nbench", t.command)),
-        None => failure,
-    }
+    let is_full =
+        || targets.iter().flat_map(|t| &t.log).any(|line| line.contains("No space left on device"));
+    let hint = if first.contains("is not supported by the following package") {
+        Some("`CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback` chooses versions for this compiler where no lock file does".to_owned())
+    } else if is_full() {
+        Some("the file system of the build is full: `cargo nbench clean` empties the cache of checkouts, which NBENCH_CACHE_DIR moves; `--target-dir` moves the builds of `run`".to_owned())
+    } else {
+        let first = targets.first();
+        first.map(|t| format!("`{}` tells whether it builds without nbench", t.command))
+    };
+    BuildError::NothingBuilt { message: error, hint }.into()
 }
 
 fn asked(options: &BuildOptions) -> Failure {
-    let error = "a step of the build asks on the terminal, where nobody can answer it";
-    Failure::new(Exit::Build, error).hint(format!(
-        "`{}` asks the same: answer it there once, or give what it asks for otherwise",
-        options.words.cargo_build()
-    ))
+    BuildError::Asks { command: options.words.cargo_build() }.into()
 }

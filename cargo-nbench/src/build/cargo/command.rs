@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use super::Words;
 use super::mirror::Mirror;
+use crate::build::error::BuildError;
 use crate::build::lint_cap;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::secrets;
 
 /// Where and how cargo is started for one side.
@@ -150,7 +151,7 @@ fn is_cargos_own(name: &str) -> bool {
 
 /// Runs to the end and returns standard output. The user would give cargo `words` for it.
 pub(super) fn output(command: &mut Command, words: &Words) -> Result<Vec<u8>, Failure> {
-    let output = command.output().map_err(|error| not_started(command, &error))?;
+    let output = command.output().map_err(|error| not_started(command, error))?;
     if output.status.success() {
         return Ok(output.stdout);
     }
@@ -159,20 +160,18 @@ pub(super) fn output(command: &mut Command, words: &Words) -> Result<Vec<u8>, Fa
     if message.starts_with("could not find `Cargo.toml`") {
         return Err(no_workspace(message));
     }
-    Err(Failure::new(Exit::Build, format!("`cargo metadata` failed: {message}"))
-        .hint(format!("`{}` in the same directory shows the same message", words.cargo_metadata())))
+    let command = words.cargo_metadata();
+    Err(BuildError::NoMetadata { message: message.to_owned(), command }.into())
 }
 
 /// The failure of a place that is no part of a cargo workspace.
 pub(crate) fn no_workspace(reason: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("no cargo workspace found: {reason}"))
-        .hint("run this inside a cargo workspace, or name one with `--manifest-path`")
+    BuildError::NoWorkspace(reason.to_owned()).into()
 }
 
-pub(super) fn not_started(command: &Command, error: &std::io::Error) -> Failure {
+pub(super) fn not_started(command: &Command, source: std::io::Error) -> Failure {
     let program = command.get_program().to_string_lossy().into_owned();
-    Failure::new(Exit::Build, format!("cannot start `{program}`: {error}"))
-        .hint("install cargo, or set CARGO to its path")
+    BuildError::NotStarted { program, source }.into()
 }
 
 /// The toolchain that rustup chooses in `dir`, to be used for both sides: what

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::command::BuildContext;
 use super::{BuildOptions, command};
+use crate::build::error::BuildError;
 use crate::build::lint_cap;
 use crate::failure::Failure;
 use crate::private;
@@ -89,12 +90,13 @@ impl Asked {
         arguments: &[OsString],
         triples: &[String],
     ) -> Result<Asked, Failure> {
-        let directory = plain_directory().map_err(|error| unasked(&error))?;
+        let directory = plain_directory().map_err(BuildError::NotAsked)?;
         // Cargo splits the value of the variable at spaces.
         let link = directory.path().join("runner");
-        let program = lint_cap::program()
-            .ok_or_else(|| unasked(&io::Error::other("the path of this program is not known")))?;
-        std::os::unix::fs::symlink(program, &link).map_err(|error| unasked(&error))?;
+        let program = lint_cap::program().ok_or_else(|| {
+            BuildError::NotAsked(io::Error::other("the path of this program is not known"))
+        })?;
+        std::os::unix::fs::symlink(program, &link).map_err(BuildError::NotAsked)?;
         let mut command = context.cargo("bench");
         command.args(arguments).env(ANSWERS, directory.path());
         for triple in triples {
@@ -103,8 +105,8 @@ impl Asked {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let before = environment(&command);
         // Its exit code says nothing that a missing answer does not say for each executable.
-        command.status().map_err(|error| command::not_started(&command, &error))?;
-        has_room(directory.path()).map_err(|error| unasked(&error))?;
+        command.status().map_err(|error| command::not_started(&command, error))?;
+        has_room(directory.path()).map_err(BuildError::NotAsked)?;
         Ok(Asked { directory, before })
     }
 
@@ -123,14 +125,6 @@ fn has_room(directory: &Path) -> io::Result<()> {
     let file = directory.join("room");
     fs::write(&file, [0; ROOM])?;
     fs::remove_file(file)
-}
-
-fn unasked(error: &io::Error) -> Failure {
-    Failure::new(
-        crate::failure::Exit::Host,
-        format!("cannot ask cargo how it starts executables: {error}"),
-    )
-    .hint("point TMPDIR at a directory that can be written to")
 }
 
 /// A temporary directory whose path has no spaces.

@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 use crate::{cache, interrupt};
 
 const MANIFEST: &str = "Cargo.toml";
@@ -60,17 +61,10 @@ impl Mirror {
     pub(super) fn of(original: &Original<'_>, on_wait: &mut dyn FnMut()) -> Result<Self, Failure> {
         let Original { root, place, .. } = *original;
         let base = place.join("tree");
-        let place_of_it = base.display().to_string();
+        let place_of_it = base.clone();
         let locks = place.join("locks");
-        let unusable = |error: io::Error| {
-            Failure::new(
-                Exit::Build,
-                format!("cannot mirror the workspace in `{place_of_it}`: {error}"),
-            )
-            .hint(
-                "the mirror keeps your `Cargo.lock` as it is: `cargo generate-lockfile` makes it \
-                 needless for most suites, `--target-dir` moves it",
-            )
+        let unusable = |source| -> Failure {
+            BuildError::NoMirror { place: place_of_it.clone(), source }.into()
         };
         fs::create_dir_all(&base).and_then(|()| fs::create_dir_all(&locks)).map_err(unusable)?;
         let held = hold(&place.join("tree.lock"), on_wait, &unusable)?;
@@ -239,10 +233,7 @@ fn hold(
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
             Err(TryLockError::WouldBlock) if interrupt::requested() => {
-                return Err(Failure::new(
-                    Exit::Interrupted,
-                    "interrupted while another process builds the workspace",
-                ));
+                return Err(BuildError::InterruptedWaiting.into());
             }
             Err(TryLockError::WouldBlock) => {
                 if !std::mem::replace(&mut has_told, true) {

@@ -9,7 +9,8 @@ use cargo_metadata::TargetKind;
 
 use super::command::configuration_file;
 use super::{BuildContext, BuildOptions, Workspace, matches, packages, specifies};
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 use crate::suggest::nearest;
 
 /// Profiles that every workspace has.
@@ -33,8 +34,8 @@ pub fn refuse_unknown(
         options.packages.iter().find(|wanted| !members.iter().any(|p| specifies(wanted, p)))
     {
         let names = members.iter().map(|package| package.name.to_string()).collect();
-        let error = format!("the workspace has no package `{wanted}`");
-        return Err(failure(Exit::NothingSelected, error, wanted, &names));
+        let message = format!("the workspace has no package `{wanted}`");
+        return Err(BuildError::UnknownSelection { message, hint: instead(wanted, &names) }.into());
     }
     let benches = |names: &mut BTreeSet<String>, package: &cargo_metadata::Package| {
         let targets = package.targets.iter().filter(|t| t.kind.contains(&TargetKind::Bench));
@@ -48,8 +49,8 @@ pub fn refuse_unknown(
     let is_unknown = |wanted: &&String| !all.iter().any(|name| matches(wanted, name));
     if let Some(wanted) = options.benches.iter().find(is_unknown).filter(|_| !all.is_empty()) {
         let names = if selected.is_empty() { all } else { selected };
-        let error = format!("no bench target is called `{wanted}`");
-        return Err(failure(Exit::NothingSelected, error, wanted, &names));
+        let message = format!("no bench target is called `{wanted}`");
+        return Err(BuildError::UnknownSelection { message, hint: instead(wanted, &names) }.into());
     }
     let features: BTreeSet<String> =
         members.iter().flat_map(|package| package.features.keys().cloned()).collect();
@@ -63,8 +64,9 @@ pub fn refuse_unknown(
             None => features.contains(wanted),
         };
         if !known {
-            let error = format!("no package of the workspace has a feature `{wanted}`");
-            return Err(failure(Exit::Build, error, wanted, &features));
+            let message = format!("no package of the workspace has a feature `{wanted}`");
+            let hint = instead(wanted, &features);
+            return Err(BuildError::UnknownFlag { message, hint }.into());
         }
     }
     match &options.profile {
@@ -109,20 +111,21 @@ fn refuse_profile(
     if names.contains(wanted) || is_elsewhere {
         return Ok(());
     }
-    Err(failure(Exit::Build, format!("no profile is called `{wanted}`"), wanted, &names))
+    let message = format!("no profile is called `{wanted}`");
+    Err(BuildError::UnknownFlag { message, hint: instead(wanted, &names) }.into())
 }
 
-fn failure(exit: Exit, error: String, wanted: &str, names: &BTreeSet<String>) -> Failure {
-    let failure = Failure::new(exit, error);
+/// What was probably meant, or what there is.
+fn instead(wanted: &str, names: &BTreeSet<String>) -> String {
     if let Some(name) = nearest(wanted, names.iter().map(String::as_str)) {
-        return failure.hint(format!("did you mean `{name}`?"));
+        return format!("did you mean `{name}`?");
     }
     let mut listed: Vec<String> = names.iter().take(LISTED).map(|n| format!("`{n}`")).collect();
     if names.len() > LISTED {
         listed.push(format!("{} more", names.len() - LISTED));
     }
     match listed.as_slice() {
-        [] => failure.hint("the workspace has none"),
-        listed => failure.hint(format!("there is {}", listed.join(", "))),
+        [] => "the workspace has none".to_owned(),
+        listed => format!("there is {}", listed.join(", ")),
     }
 }

@@ -17,6 +17,7 @@ use crate::build::cargo::{
     BuildContext, BuildOptions, BuiltTarget, Executable, Workspace, configuration_of_checkout,
     load_in, refuse_unknown,
 };
+use crate::build::error::BuildError;
 use crate::build::fingerprint::{describe_toolchain, flags_digest};
 use crate::build::one_path;
 use crate::build::own_runner::{self, Place};
@@ -284,7 +285,7 @@ impl<'b> Building<'b> {
             })
             .collect();
         let Some(toolchain) = toolchains::together(&built_with) else {
-            return Err(Failure::new(Exit::Build, "no side was built"));
+            return Err(BuildError::NoSideBuilt.into());
         };
         let used = self.toolchains.here().name.clone();
         let executables = |index: &usize| {
@@ -451,8 +452,7 @@ fn relocated(request: &BuildRequest<'_>, slot: &Slot) -> Result<PathBuf, Failure
     if dir.is_dir() {
         Ok(dir)
     } else {
-        Err(Failure::new(Exit::Host, format!("the checkout `{}` is gone", slot.tree().display()))
-            .hint("`cargo nbench clean` removes damaged checkouts"))
+        Err(BuildError::CheckoutGone(slot.tree().to_owned()).into())
     }
 }
 

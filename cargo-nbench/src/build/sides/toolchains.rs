@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use sha2::{Digest as _, Sha256};
 
 use crate::build::cargo::resolve_toolchain;
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 use crate::secrets;
 
 /// Names of toolchain files; where a directory has both, rustup obeys the first.
@@ -145,10 +146,7 @@ fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
         // A question must not fetch anything.
         .env("RUSTUP_AUTO_INSTALL", "0")
         .output()
-        .map_err(|error| {
-            Failure::new(Exit::Build, format!("`--own-toolchains` asks `rustup`: {error}"))
-                .hint("without rustup there is one toolchain; leave `--own-toolchains` out")
-        })?;
+        .map_err(BuildError::NoRustup)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -159,12 +157,10 @@ fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
 fn refused(message: &str) -> Failure {
     let line = message.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or(message);
     let line = line.trim();
-    let failure = Failure::new(Exit::Build, format!("its own toolchain cannot be used: {line}"));
     // Channels have no blank, and rustup quotes them first.
-    match line.split('\'').nth(1).filter(|_| line.contains("not installed")) {
-        Some(name) => failure.hint(format!("`rustup toolchain install {name}` installs it")),
-        None => failure.hint("`rustup show` in a checkout of this revision says more"),
-    }
+    let missing = line.split('\'').nth(1).filter(|_| line.contains("not installed"));
+    let missing = missing.map(str::to_owned);
+    BuildError::NoToolchain { message: line.to_owned(), missing }.into()
 }
 
 /// What is to be told of the toolchains before anything is built: labels and requests of all sides,
@@ -239,6 +235,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::failure::Exit;
 
     fn channel(name: &str) -> ToolchainRequest {
         ToolchainRequest::Channel(name.to_owned())

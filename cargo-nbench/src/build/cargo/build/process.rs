@@ -13,7 +13,8 @@ use anstream::adapter::strip_str;
 use super::BuildNote;
 use crate::build::cargo::command::not_started;
 use crate::build::cargo::stand_in::Remarks;
-use crate::failure::{Exit, Failure};
+use crate::build::error::BuildError;
+use crate::failure::Failure;
 
 /// Enough for the last error of the compiler with its context.
 const KEPT_LINES: usize = 40;
@@ -52,7 +53,7 @@ pub(super) fn follow(
     // ended with all compilers.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
-    let mut child = command.spawn().map_err(|error| not_started(command, &error))?;
+    let mut child = command.spawn().map_err(|error| not_started(command, error))?;
     let (sender, receiver) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         forward(stdout, sender.clone(), Line::Message);
@@ -83,7 +84,7 @@ pub(super) fn follow(
             // for ever; what cargo wrote itself has arrived by now.
             Err(RecvTimeoutError::Timeout) if ended => break,
             Err(RecvTimeoutError::Timeout) => {
-                ended = child.try_wait().map_err(|error| lost(&error))?.is_some();
+                ended = child.try_wait().map_err(BuildError::Lost)?.is_some();
                 if !ended && asks_on_terminal(&child) {
                     stop(&mut child);
                     return Ok(Ended::Asked);
@@ -95,7 +96,7 @@ pub(super) fn follow(
             return Ok(Ended::Interrupted);
         }
     }
-    let status = child.wait().map_err(|error| lost(&error))?;
+    let status = child.wait().map_err(BuildError::Lost)?;
     Ok(if status.success() { Ended::Done } else { Ended::Failed(log.into_lines()) })
 }
 
@@ -185,10 +186,6 @@ fn asks_on_terminal(child: &Child) -> bool {
 #[cfg(not(unix))]
 fn asks_on_terminal(_child: &Child) -> bool {
     false
-}
-
-fn lost(error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Build, format!("cannot wait for cargo: {error}"))
 }
 
 fn forward(output: impl Read + Send + 'static, sender: Sender<Line>, kind: fn(String) -> Line) {
