@@ -368,7 +368,7 @@ mod tests {
         assert!(env.unwrap_err().message.contains("quick, default or thorough"));
     }
 
-    /// What a file is refused with.
+    /// Message that a file is refused with.
     fn refused(text: &str) -> String {
         let layer = Layer::from_toml(text, "nbench.toml");
         layer.and_then(|layer| resolve([(Source::File, layer)])).expect_err(text).message

@@ -160,7 +160,7 @@ pub fn parse_order(text: &str) -> Result<Order, String> {
     word(text, [("rounds", Order::Rounds), ("sequential", Order::Sequential)])
 }
 
-/// What an interval is made from: `signed-rank` or `block-bootstrap`.
+/// Method of an interval: `signed-rank` or `block-bootstrap`.
 ///
 /// # Errors
 /// A fragment that lists the words.

@@ -26,7 +26,7 @@ pub struct Calibration {
     /// Whether a subject used CPU time outside the benchmark's own thread, or has several threads;
     /// `None` where the probes could not tell.
     pub threads: Option<bool>,
-    /// What its times cannot be, for a benchmark that times itself.
+    /// Reason why its times cannot be, for a benchmark that times itself.
     pub implausible: Option<Implausible>,
 }
 
@@ -331,7 +331,7 @@ impl ThreadEvidence {
     }
 }
 
-/// What a benchmark that times itself claims, as far as it cannot be.
+/// Claim of a benchmark that times itself and that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Implausible {
     /// No time at all, however many iterations were asked for.
@@ -358,7 +358,7 @@ impl Growth {
         self.0.push((iters, costs.iter().map(|cost| cost.wall).collect()));
     }
 
-    /// What the times of any subject say against it.
+    /// Objection of the times of any subject.
     fn verdict(&self) -> Option<Implausible> {
         let subjects = self.0.last().map_or(0, |(_, walls)| walls.len());
         (0..subjects).find_map(|subject| {

@@ -20,14 +20,14 @@ pub struct Round {
     pub cpu: Vec<Option<f64>>,
 }
 
-/// What one launch brought.
+/// Rounds of one launch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rounds {
     /// Rounds in the order in which they were taken.
     pub rounds: Vec<Round>,
     /// Nanoseconds spent on the launch, warm-up and set-up included.
     pub spent: f64,
-    /// What each subject counted itself, per operation over all rounds.
+    /// Quantities that each subject counted itself, per operation over all rounds.
     pub own: Vec<Vec<OwnReading>>,
 }
 

@@ -54,7 +54,7 @@ impl Default for Settings {
     }
 }
 
-/// What the two gates say.
+/// Outcome of the two gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateMessage {
     /// The first gate stayed shut.

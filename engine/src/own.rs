@@ -36,7 +36,7 @@ impl Tally {
     }
 }
 
-/// What each quantity comes to per operation: the median over launches.
+/// Value of each quantity per operation: the median over launches.
 pub fn typical<'l>(launches: impl Iterator<Item = &'l [OwnReading]> + Clone) -> Vec<OwnReading> {
     let mut found: Vec<OwnReading> = Vec::new();
     for reading in launches.clone().flatten() {
@@ -55,7 +55,7 @@ pub fn typical<'l>(launches: impl Iterator<Item = &'l [OwnReading]> + Clone) -> 
 /// A quantity on both sides of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnChange {
-    /// What is counted.
+    /// Name of the quantity.
     pub name: String,
     /// Its unit.
     pub unit: String,

@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 use crate::stats;
 use crate::stop::{Decision, StopReason, planned_alpha};
 
-/// What a comparison says.
+/// Judgement of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The contender takes less time, by more than the threshold.
@@ -149,7 +149,8 @@ pub struct PairedLaunch {
     /// Log-ratio estimate of each contender (index 0 is contender 1); `None` when no pair of the
     /// launch had two positive times.
     pub estimates: Vec<Option<f64>>,
-    /// What each subject counted itself, per operation; empty for nearly all benchmarks.
+    /// Quantities that each subject counted itself, per operation; empty for nearly all
+    /// benchmarks.
     pub own: Vec<Vec<OwnReading>>,
 }
 
@@ -442,7 +443,8 @@ impl Compare {
         crate::diagnose::diagnose(&self.launches, contender, self.plan.trim)
     }
 
-    /// What both the reference and a contender counted themselves, at the error of the judgement.
+    /// Changes of quantities that both the reference and a contender counted themselves, at the
+    /// error of the judgement.
     pub fn own_changes(&self, contender: usize) -> Vec<OwnChange> {
         let judgement = self.judgement(contender);
         let alpha = judgement.interval.map_or(1.0 - self.looks.confidence(), |i| i.level);

@@ -32,7 +32,7 @@ impl Patience {
         self.left.is_zero()
     }
 
-    /// What is left of the limit.
+    /// Rest of the limit.
     pub fn left(&self) -> Duration {
         self.left
     }

@@ -19,7 +19,7 @@ pub enum Batching {
     EqualTime,
 }
 
-/// What the interval of a comparison is made from.
+/// Method of the interval of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalMethod {
     /// Exact signed ranks over launch estimates; the launch is the unit of observation.
@@ -135,7 +135,7 @@ pub struct Plan {
     /// Whether a subject answers every batch with a run of its own length, as another harness's
     /// own runner does: then a launch holds one pair of runs.
     pub blocks: bool,
-    /// What the interval is made from.
+    /// Method of the interval.
     pub interval: IntervalMethod,
     /// When to look.
     pub looks: Looks,

@@ -43,7 +43,7 @@ const MOST_BROKEN: usize = 1_000;
 /// stay far below; one that registers another benchmark every second does not.
 const SETUPS: u32 = 5;
 
-/// What a walk reached.
+/// Stop of a walk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reached {
     /// A benchmark; the worker waits for commands.
@@ -60,7 +60,7 @@ pub struct Peer<'i> {
     line: Vec<u8>,
     hello: Hello,
     limits: Limits,
-    /// What is left for all set-up of this worker.
+    /// Time that is left for all set-up of this worker.
     setup_left: Duration,
     /// How long the last answer was waited for.
     waited: Duration,
@@ -139,7 +139,7 @@ impl<'i> Peer<'i> {
         }
     }
 
-    /// What the worker said of itself.
+    /// Hello of the worker.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
@@ -303,7 +303,7 @@ impl<'i> Peer<'i> {
     }
 }
 
-/// What one read brought.
+/// Outcome of one read.
 enum Taken {
     /// A whole line, without its line feed.
     Line,

@@ -18,11 +18,11 @@ pub struct SingleLaunch {
     pub samples: Vec<f64>,
     /// Nanoseconds spent, warm-up and set-up included.
     pub spent: f64,
-    /// What the benchmark counted itself, per operation; empty for nearly all.
+    /// Quantities that the benchmark counted itself, per operation; empty for nearly all.
     pub own: Vec<OwnReading>,
 }
 
-/// What a measurement says.
+/// Estimate of a measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// Median of launch medians, nanoseconds per operation.
@@ -146,7 +146,7 @@ impl Measure {
         &self.launches[count - 1]
     }
 
-    /// What the benchmark counts itself, per operation: the median over launches.
+    /// Quantities that the benchmark counts itself, per operation: the median over launches.
     pub fn own(&self) -> Vec<OwnReading> {
         own::typical(self.launches.iter().map(|launch| launch.own.as_slice()))
     }

@@ -57,7 +57,7 @@ impl fmt::Display for Axis {
     }
 }
 
-/// What one reading of an axis covers.
+/// Scope of one reading of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// One reading for each sample.
@@ -113,7 +113,7 @@ impl From<Result<u64, String>> for Reading {
 /// A quantity that the benchmark counts itself, over all samples of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnReading {
-    /// What is counted.
+    /// Name of the quantity.
     pub name: String,
     /// The unit, as it is to be printed.
     pub unit: String,
@@ -128,7 +128,7 @@ pub struct Axes {
     pub cpu: Reading,
     /// CPU time of the measuring thread, in nanoseconds.
     pub thread_cpu: Reading,
-    /// What the benchmark counts itself; empty for nearly all.
+    /// Quantities that the benchmark counts itself; empty for nearly all.
     pub own: Vec<OwnReading>,
 }
 

@@ -12,7 +12,7 @@ use crate::probe::alloc::{self, Allocations};
 use crate::probe::clock;
 use crate::probe::rusage::{CpuTime, CpuTimes};
 
-/// What one batch cost; as many entries in `wall` as in `spent`.
+/// Cost of one batch; as many entries in `wall` as in `spent`.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) wall: Vec<u64>,

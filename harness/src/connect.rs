@@ -26,7 +26,7 @@ pub const SOCKET_VARIABLE: &str = "NBENCH_SOCKET";
 /// The environment variable with the seed that [`seed`] returns.
 pub const SEED_VARIABLE: &str = "NBENCH_SEED";
 
-/// What [`seed`] returns when no driver has given one.
+/// Value of [`seed`] when no driver has given one.
 pub const DEFAULT_SEED: u64 = 0x6e62_656e_6368;
 
 /// A seed for benchmarks that make their inputs at random: equal on both sides of a comparison, and

@@ -22,7 +22,7 @@ impl Nanos {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Iters(pub u64);
 
-/// What one batch of iterations cost.
+/// Cost of one batch of iterations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// How often the body ran.
@@ -32,12 +32,12 @@ pub struct Sample {
     /// Everything the batch took, set-up and teardown included; never less than `wall` unless the
     /// benchmark does its own timing.
     pub spent: Nanos,
-    /// What was read beside the wall time. Axes are read once for a reply: the last of its samples
+    /// Readings beside the wall time. Axes are read once for a reply: the last of its samples
     /// carries the sum over all of them, the others say so.
     pub axes: Axes,
 }
 
-/// What went wrong with a subject.
+/// Failure of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubjectErrorKind {
     /// The benchmark itself panicked or used the API wrongly; other benchmarks can go on.
@@ -51,7 +51,7 @@ pub enum SubjectErrorKind {
 /// Why a subject gave no samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectError {
-    /// What went wrong.
+    /// Message.
     pub kind: SubjectErrorKind,
     /// A lower-case fragment with the details.
     pub message: String,

@@ -40,17 +40,17 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// What kind of failure this is.
+    /// Kind of this failure.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// What failed, as a lower-case fragment that fits after "failed to".
+    /// Step that failed, as a lower-case fragment that fits after "failed to".
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the user can do about it, one clause without a full stop.
+    /// Hint for the user, one clause without a full stop.
     pub fn hint(&self) -> &str {
         self.hint
     }

@@ -121,7 +121,7 @@ pub struct Revision {
     pub subject: String,
 }
 
-/// What is known of a run when it begins.
+/// Facts of a run when it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRun {
     /// Which command it is.
@@ -150,7 +150,7 @@ pub struct NewRun {
 pub struct RunRow {
     /// Its number; later runs have greater ones.
     pub id: RunId,
-    /// What was known when it began.
+    /// Facts when it began.
     pub begun: NewRun,
     /// The machine.
     pub host: Host,
@@ -160,7 +160,7 @@ pub struct RunRow {
     pub finished_at: Option<i64>,
     /// How far it came.
     pub state: RunState,
-    /// What the writer added with [`crate::Store::set_run_details`], a JSON object.
+    /// Details that the writer added with [`crate::Store::set_run_details`], a JSON object.
     pub details: String,
 }
 
@@ -177,12 +177,12 @@ pub struct Benchmark {
     pub tags: String,
 }
 
-/// What is known of a measurement when it begins.
+/// Facts of a measurement when it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMeasurement {
     /// The run it belongs to.
     pub run: RunId,
-    /// What is measured.
+    /// Benchmark that is measured.
     pub benchmark: BenchmarkId,
     /// Full hash of a revision that was stored before.
     pub commit: String,
@@ -207,7 +207,7 @@ pub struct MeasurementLaunch {
     pub spent: u64,
 }
 
-/// What a finished measurement found.
+/// Result of a finished measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasurementResult {
     /// Cost per operation, in the measurement's unit.
@@ -243,7 +243,7 @@ pub struct MeasurementRow {
     pub host: Host,
     /// The compiler.
     pub toolchain: Toolchain,
-    /// What was measured.
+    /// Benchmark that was measured.
     pub benchmark: Benchmark,
     /// The revision it was built from.
     pub revision: Revision,
@@ -261,12 +261,12 @@ pub struct MeasurementRow {
     pub result: Option<MeasurementResult>,
 }
 
-/// What is known of a comparison when it begins.
+/// Facts of a comparison when it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewComparison {
     /// The run it belongs to.
     pub run: RunId,
-    /// What is compared.
+    /// Benchmark that is compared.
     pub benchmark: BenchmarkId,
     /// The side that the change is relative to.
     pub reference: Side,
@@ -281,7 +281,7 @@ pub struct NewComparison {
 pub struct Side {
     /// Full hash of a revision that was stored before.
     pub commit: String,
-    /// What the user called it.
+    /// Name as the user wrote it.
     pub label: String,
     /// Digest of uncommitted changes; `None` for a clean checkout. Always `None` for a reference.
     pub dirty_digest: Option<String>,
@@ -304,7 +304,7 @@ pub struct ComparisonLaunch {
     pub estimate: f64,
 }
 
-/// What a finished comparison found.
+/// Result of a finished comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonResult {
     /// `contender / reference - 1`; `None` when nothing was measured.
@@ -341,7 +341,7 @@ pub struct ComparisonRow {
     pub host: Host,
     /// The compiler.
     pub toolchain: Toolchain,
-    /// What was compared.
+    /// Benchmark that was compared.
     pub benchmark: Benchmark,
     /// The side that the change is relative to.
     pub reference: Side,
@@ -372,7 +372,7 @@ pub struct Failure {
     pub benchmark: Option<String>,
     /// Which side of a comparison failed; `None` in a run.
     pub side: Option<String>,
-    /// What happened.
+    /// Message.
     pub error: String,
     /// The end of what the worker wrote to stderr.
     pub stderr_tail: String,

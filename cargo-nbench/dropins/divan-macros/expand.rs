@@ -12,7 +12,7 @@ type Tree = TokenTree;
 /// many.
 const MOST_CONSTS: usize = 20;
 
-/// What registers the function.
+/// Code that registers the function.
 pub fn bench(options: TokenStream, item: TokenStream) -> TokenStream {
     let (options, item) = (read(options), read(item));
     let made = parse::function(&item).and_then(|function| {
@@ -22,7 +22,7 @@ pub fn bench(options: TokenStream, item: TokenStream) -> TokenStream {
     made.unwrap_or_else(|fault| complain(&fault))
 }
 
-/// What registers the module.
+/// Code that registers the module.
 pub fn bench_group(options: TokenStream, item: TokenStream) -> TokenStream {
     let (options, item) = (read(options), read(item));
     let made = parse::module(&item).and_then(|(name, ignore)| {

@@ -4,13 +4,13 @@
 
 /// One token tree and what it was made from.
 pub struct Token<S> {
-    /// What it is.
+    /// Kind and text.
     pub kind: Kind<S>,
     /// The compiler's token.
     pub source: S,
 }
 
-/// What a token is.
+/// Kind of a token.
 pub enum Kind<S> {
     /// A keyword or identifier, with `r#` where it is written.
     Word(String),
@@ -22,7 +22,7 @@ pub enum Kind<S> {
     Group(Bracket, Vec<Token<S>>),
 }
 
-/// What encloses a group.
+/// Delimiter of a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Bracket {
     /// `( )`
@@ -35,7 +35,7 @@ pub enum Bracket {
     Invisible,
 }
 
-/// What is wrong, and where; without a token it is about the whole.
+/// Fault and its place; without a token it is about the whole.
 pub struct Fault<'t, S> {
     /// The token to point at.
     pub at: Option<&'t Token<S>>,
@@ -78,7 +78,7 @@ pub struct Options<'t, S> {
     pub fields: Vec<Setting<'t, S>>,
 }
 
-/// What has to be known of a function.
+/// Facts of a function.
 pub struct Function<'t, S> {
     /// Its name.
     pub name: &'t Token<S>,
@@ -143,7 +143,7 @@ pub fn visible<S>(mut tokens: &[Token<S>]) -> &[Token<S>] {
     tokens
 }
 
-/// What a `<` means.
+/// Meaning of a `<`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Angles {
     /// It always opens a list, as in types.
@@ -423,7 +423,7 @@ fn generic<S>(parameter: &[Token<S>]) -> Option<Generic<'_, S>> {
     }
 }
 
-/// What stands behind the single colon.
+/// Type behind the single colon.
 fn input_type<S>(input: &[Token<S>]) -> &[Token<S>] {
     let input = without_attributes(input);
     let mut at = 0;

@@ -91,7 +91,7 @@ impl<T: ToString> Shown<'_, T> {
     }
 }
 
-/// What an argument becomes for a parameter of type `T`.
+/// Value of an argument for a parameter of type `T`.
 pub trait Arg<T> {
     /// The value to pass.
     fn get(this: Self) -> T;

@@ -235,7 +235,7 @@ impl CounterSet {
         self.0[kind as usize] = Some(count);
     }
 
-    /// What is set here, and otherwise what is set there.
+    /// Settings of this one, and otherwise of the other one.
     pub(crate) fn or(&self, other: &CounterSet) -> CounterSet {
         let mut both = self.clone();
         for (own, other) in both.0.iter_mut().zip(other.0) {

@@ -169,7 +169,7 @@ impl Divan {
         self
     }
 
-    /// What one iteration processes.
+    /// Amount that one iteration processes.
     #[must_use]
     pub fn counter<C: IntoCounter>(mut self, counter: C) -> Divan {
         self.options.counters.insert(counter);

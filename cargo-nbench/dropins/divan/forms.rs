@@ -9,7 +9,7 @@ use crate::counter::{AsCountUInt, BytesCount, CharsCount, Counter, CounterSet, C
 use crate::counter::{IntoCounter, ItemsCount, Kind};
 use crate::threaded;
 
-/// What a benchmark function measures with; it calls one form, once.
+/// Handle that a benchmark function measures with; it calls one form, once.
 #[must_use = "a benchmark function must be registered"]
 pub struct Bencher<'a, 'b, C = BencherConfig> {
     context: &'a mut Context<'b>,

@@ -29,7 +29,7 @@ pub struct BenchOptions<'a> {
 }
 
 impl BenchOptions<'static> {
-    /// What is set here, and otherwise what is set there.
+    /// Settings of this one, and otherwise of the other one.
     pub(crate) fn or(&self, other: &BenchOptions<'static>) -> BenchOptions<'static> {
         BenchOptions {
             sample_count: self.sample_count.or(other.sample_count),
@@ -56,7 +56,7 @@ impl BenchOptions<'static> {
     }
 }
 
-/// What `threads = ..` may be: a number, whether to use all, or several numbers.
+/// Value of `threads = ..`: a number, whether to use all, or several numbers.
 pub trait IntoThreads<const FORM: u32> {
     /// The numbers.
     fn into_threads(self) -> Cow<'static, [usize]>;
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// What a time may be: a duration or a number of seconds.
+/// Value of a time: a duration or a number of seconds.
 pub trait IntoDuration {
     /// The duration.
     fn into_duration(self) -> Duration;

@@ -106,7 +106,7 @@ impl Node {
     }
 }
 
-/// What is in the node of this name, which is made when there is none.
+/// Contents of the node of this name, which is made when there is none.
 fn below<'n>(
     nodes: &'n mut Vec<Node>,
     kind: Kind,

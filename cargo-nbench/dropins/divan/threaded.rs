@@ -45,7 +45,7 @@ pub(crate) fn sample<I>(
     sample.region = Region::Parts(CpuTimes::unavailable("the benchmark runs on several threads"));
 }
 
-/// What one thread does. After a panic it still comes to every barrier, where the others wait for
+/// Work of one thread. After a panic it still comes to every barrier, where the others wait for
 /// it.
 fn run<I>(
     iters: u64,

@@ -26,7 +26,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// What is to be said of targets that are not measured here.
+    /// Lines about targets that are not measured here.
     pub fn remarks(&self, side: &str) -> Vec<Line> {
         let failed = self.failed.iter().map(|target| Line::Failure(not_built(target, side)));
         self.skipped.iter().cloned().chain(failed).collect()
@@ -58,7 +58,7 @@ fn not_built(target: &FailedTarget, side: &str) -> FailureLine {
     }
 }
 
-/// What may be the matter with a target that does not compile, behind a semicolon.
+/// Likely reason why a target does not compile, behind a semicolon.
 pub fn build_hint(target: &FailedTarget) -> String {
     // An empty file is what is left of code behind a `cfg` that nobody has set.
     if target.error.contains("E0601") {

@@ -144,7 +144,7 @@ pub struct Workspace {
     metadata: Metadata,
     /// The manifest that cargo started from.
     manifest: Option<PathBuf>,
-    /// What stands in for harnesses that are not ours.
+    /// Stand-ins of harnesses that are not ours.
     injection: Injection,
     /// Whether real harnesses are wanted, and nothing stands in for them.
     as_it_is: bool,
@@ -188,7 +188,7 @@ impl Workspace {
         }
     }
 
-    /// What a path of cargo's means in the user's tree.
+    /// Path in the user's tree that one of cargo's means.
     fn outside(&self, path: &Path) -> PathBuf {
         self.mirror.as_ref().map_or_else(|| path.to_owned(), |mirror| mirror.outside(path))
     }
@@ -257,7 +257,7 @@ pub struct BenchTarget {
     pub required_features: Vec<String>,
 }
 
-/// What became of a bench target or a request for one.
+/// Outcome of selecting a bench target or of a request for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// To be built.
@@ -383,7 +383,7 @@ pub fn load_as_it_is(
     Ok(Workspace { as_it_is: true, ..workspace(context, options, metadata, nothing) })
 }
 
-/// What cargo could not resolve, as precisely as it says.
+/// Package that cargo could not resolve, as precisely as it says.
 fn first_error(message: &str) -> String {
     // Versions may be listed at length before the conflict itself.
     let conflict = message.lines().find(|line| line.starts_with("package `"));
@@ -417,7 +417,7 @@ fn metadata(
     parsed(&output)
 }
 
-/// What `cargo metadata` says.
+/// Output of `cargo metadata`.
 fn parsed(output: &[u8]) -> Result<Metadata, Failure> {
     serde_json::from_slice(output).map_err(|error| BuildError::StrangeMetadata(error).into())
 }

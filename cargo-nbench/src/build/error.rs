@@ -46,17 +46,17 @@ pub(crate) enum BuildError {
     /// A name of a package or target that nothing has.
     #[error("{message}")]
     UnknownSelection {
-        /// What is missing.
+        /// Name that is missing, in a sentence.
         message: String,
-        /// What there is instead.
+        /// Names that there are instead.
         hint: String,
     },
     /// A name of a feature or profile that nothing has.
     #[error("{message}")]
     UnknownFlag {
-        /// What is missing.
+        /// Name that is missing, in a sentence.
         message: String,
-        /// What there is instead.
+        /// Names that there are instead.
         hint: String,
     },
     /// There is no place for the mirror of the user's tree.
@@ -76,9 +76,9 @@ pub(crate) enum BuildError {
     /// No target builds.
     #[error("{message}")]
     NothingBuilt {
-        /// What the compiler says.
+        /// Message of the compiler.
         message: String,
-        /// What helps.
+        /// Hint on what helps.
         hint: Option<String>,
     },
     /// No side builds.
@@ -97,7 +97,7 @@ pub(crate) enum BuildError {
     IncomparableExecutable {
         /// The executable.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault, as a fragment.
         reason: String,
     },
     /// A package that today's benchmarks belong to is not there.
@@ -113,7 +113,7 @@ pub(crate) enum BuildError {
     UnreadableManifest {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault, as a fragment.
         reason: String,
     },
     /// A generated file cannot be written.

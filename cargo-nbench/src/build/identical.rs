@@ -68,7 +68,7 @@ fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     }
 }
 
-/// What the loader maps, in the order of the file.
+/// Sections that the loader maps, in the order of the file.
 #[derive(PartialEq)]
 struct Image<'data> {
     architecture: object::Architecture,
@@ -131,7 +131,7 @@ fn image<'data>(path: &Path, bytes: &'data [u8]) -> Result<Image<'data>, Failure
     Ok(Image { architecture: file.architecture(), entry: file.entry(), segments, sections })
 }
 
-/// What the loader maps of an executable, as text: where names of files stand.
+/// Sections of an executable that the loader maps, as text: where names of files stand.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::cache::digest;
 /// Tells the wrapper which directories differ between checkouts: a list like that of PATH.
 pub(crate) const DIRECTORY: &str = "NBENCH_CHECKOUT";
 
-/// What stands in its place, in panic messages and debug information.
+/// Word in its place, in panic messages and debug information.
 pub(crate) const INSTEAD: &str = "/nbench";
 
 /// Options of which only the first part, up to the first `=`, is the same in all checkouts.

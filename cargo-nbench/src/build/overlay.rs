@@ -19,7 +19,7 @@ use crate::build::cargo::{
 use crate::build::error::BuildError;
 use crate::failure::Failure;
 
-/// What an overlay is made of.
+/// Parts of an overlay.
 #[derive(Clone, Copy)]
 pub struct OverlaySources<'a> {
     /// The workspace that has the benchmarks.
@@ -187,7 +187,7 @@ fn manifest(
     table
 }
 
-/// What the benchmarks may use: the library itself, and all that the package
+/// Dependencies of the benchmarks: the library itself, and all that the package
 /// depends on in the contender, build scripts aside.
 fn add_dependencies(table: &mut Table, contender: &Package, side: &Package, places: &Places<'_>) {
     let own = contender.name.as_str();

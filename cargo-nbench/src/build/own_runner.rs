@@ -189,8 +189,8 @@ fn explain(known: &mut FailedTarget, again: FailedTarget) {
     }
 }
 
-/// What is not measured because one revision needs criterion's own runner and another cannot have
-/// it.
+/// Targets that are not measured because one revision needs criterion's own runner and another
+/// cannot have it.
 pub fn mismatch(target: BuiltTarget) -> (String, String, String) {
     match target {
         BuiltTarget::Ready(executable) => {

@@ -113,7 +113,7 @@ fn unusable(message: String) -> Failure {
     Failure::new(Exit::Usage, message).hint(hint)
 }
 
-/// What to do about a setting that is refused, by the place that the message begins with.
+/// Hint on a setting that is refused, by the place that the message begins with.
 fn remedy(message: &str) -> String {
     let place = message.strip_prefix('`').and_then(|rest| rest.split_once('`'));
     match place {

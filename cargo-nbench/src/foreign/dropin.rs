@@ -18,7 +18,7 @@ use nbench::sources::{SOURCES, VERSION};
 use crate::failure::{Exit, Failure};
 use crate::private;
 
-/// What a stand-in consists of, apart from its version.
+/// Parts of a stand-in, apart from its version.
 #[derive(Debug)]
 pub struct StandIn {
     /// The name of the package it stands in for.

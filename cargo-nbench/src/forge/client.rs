@@ -51,7 +51,7 @@ impl Reply {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// What the server says about the status, with the details of a 422.
+    /// Message of the server about the status, with the details of a 422.
     fn message(&self) -> String {
         let mut message = self.body["message"].as_str().unwrap_or_default().to_owned();
         for error in self.body["errors"].as_array().into_iter().flatten() {

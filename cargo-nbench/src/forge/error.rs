@@ -66,7 +66,7 @@ pub(super) enum ForgeError {
     UnreadableEvent {
         /// Its path.
         path: String,
-        /// What is wrong with it.
+        /// Fault, as a fragment.
         why: String,
     },
     /// The run that the event is about has no commit.
@@ -78,7 +78,7 @@ pub(super) enum ForgeError {
     /// Several pull requests have the commit.
     #[error("{task}: {numbers} all have it as their head")]
     SeveralPullRequests {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
         /// Their numbers.
         numbers: String,
@@ -86,11 +86,11 @@ pub(super) enum ForgeError {
     /// The server refuses.
     #[error("{task}: GitHub answered {status}{message}")]
     Refused {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
         /// HTTP status.
         status: u16,
-        /// What the server says, behind a colon.
+        /// Message of the server, behind a colon.
         message: String,
         /// The variable that the token came from.
         token_variable: &'static str,
@@ -98,11 +98,11 @@ pub(super) enum ForgeError {
     /// The server asks to wait for longer than the comment is worth.
     #[error("{task}: GitHub answered {status}{message} (rate limit, {seconds} s to wait)")]
     Limited {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
         /// HTTP status.
         status: u16,
-        /// What the server says, behind a colon.
+        /// Message of the server, behind a colon.
         message: String,
         /// Seconds to wait.
         seconds: u64,
@@ -110,9 +110,9 @@ pub(super) enum ForgeError {
     /// The last retry met this.
     #[error("{task}: {seen} ({trials} trials)")]
     GaveUp {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
-        /// What the last trial met.
+        /// Finding of the last trial.
         seen: String,
         /// How many trials there were.
         trials: u32,
@@ -120,9 +120,9 @@ pub(super) enum ForgeError {
     /// An address lies outside of the API, where the token must not go.
     #[error("{task}: {what} lies outside {base}, where the token must not go{target}")]
     Foreign {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
-        /// What the address is of.
+        /// Part of the exchange that the address is of.
         what: &'static str,
         /// Address of the API.
         base: String,
@@ -132,7 +132,7 @@ pub(super) enum ForgeError {
     /// Redirects do not end.
     #[error("{task}: more than {most} redirects")]
     Redirects {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
         /// How many are followed.
         most: usize,
@@ -140,7 +140,7 @@ pub(super) enum ForgeError {
     /// A list of comments does not end.
     #[error("{task}: the list does not end after {most} pages")]
     Endless {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
         /// How many pages are read.
         most: usize,
@@ -151,9 +151,9 @@ pub(super) enum ForgeError {
     /// There is no connection, and trying again is no help.
     #[error("{task}: {seen}")]
     NoConnection {
-        /// What was to be done.
+        /// Task, as the beginning of a message.
         task: String,
-        /// What was seen instead of an answer.
+        /// Finding instead of an answer.
         seen: String,
     },
 }

@@ -13,7 +13,7 @@ pub(super) const TOKEN: &str = "ghx_SecretOfTheTests0123456789";
 pub(super) const REPO: &str = "acme/widget";
 pub(super) const BOT: &str = "github-actions[bot]";
 
-/// What happens to one request instead of, or around, its proper answer.
+/// Mishap of one request instead of, or around, its proper answer.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// Nothing is done; this answer is given.
@@ -42,7 +42,7 @@ pub(super) struct Seen {
 pub(super) struct State {
     pub(super) comments: Vec<Value>,
     pub(super) seen: Vec<Seen>,
-    /// What the stub found wrong with requests.
+    /// Faults that the stub found in requests.
     pub(super) problems: Vec<String>,
     /// Pairs of the number of a request (from 1) and what happens to it.
     pub(super) faults: Vec<(usize, Fault)>,

@@ -30,7 +30,7 @@ use crate::revisions::revision::{Repository, Revision};
 /// More runs at once than this wait for nobody: they are told to.
 const SLOTS: usize = 16;
 
-/// What a slot last held, kept beside it while nobody uses it.
+/// Description of what a slot last held, kept beside it while nobody uses it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Meta {
@@ -52,7 +52,7 @@ struct Meta {
 }
 
 impl Meta {
-    /// What is known of the slot; nothing is when this directory is none of ours.
+    /// Description of the slot; nothing when this directory is none of ours.
     fn known(slot: &Path) -> Option<Self> {
         let bytes = fs::read(slot.join("meta.json")).ok()?;
         let meta: Self = serde_json::from_slice(&bytes).ok()?;
@@ -79,7 +79,7 @@ impl Meta {
     }
 }
 
-/// What decides, beside the sources, what is built in a checkout.
+/// Digest of all that decides, beside the sources, what is built in a checkout.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckoutRequest<'w> {
     /// Digest of flags, toolchain and settings.

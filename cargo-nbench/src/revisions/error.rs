@@ -10,12 +10,22 @@ use crate::revisions::git::{GitError, trust_hint};
 /// Failure of finding, reading or checking out a revision.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RevisionError {
+    /// Git takes the directory for no repository that it can use.
+    #[error("no usable git repository at `{}`: {message}", from.display())]
+    NoRepository {
+        /// The directory.
+        from: PathBuf,
+        /// Message of git.
+        message: String,
+        /// Hint on what helps.
+        hint: String,
+    },
     /// The word names no revision that is here.
     #[error("no revision `{spec}` in this repository")]
     Unknown {
         /// The word.
         spec: String,
-        /// What may have been meant, or where it may be had.
+        /// Hint on what may have been meant, or on where it may be had.
         hint: String,
     },
     /// The word names several revisions.
@@ -63,7 +73,7 @@ pub(crate) enum RevisionError {
         path: PathBuf,
         /// The revision as the user wrote it.
         label: String,
-        /// What is wrong with it.
+        /// Fault, as a fragment.
         why: &'static str,
     },
     /// There is no place for what is needed for a moment.
@@ -88,7 +98,7 @@ pub(crate) enum RevisionError {
         /// Failure of checking it out.
         reason: String,
     },
-    /// What should be a directory of the cache is a link.
+    /// A directory of the cache is a link.
     #[error("`{}` is a link", .0.display())]
     CacheIsLink(PathBuf),
     /// The description of a checkout cannot be written as text.
@@ -102,9 +112,9 @@ pub(crate) enum RevisionError {
     NotShared {
         /// The path as the user wrote it.
         shown: String,
-        /// What is wrong with it.
+        /// Fault, as a fragment.
         what: &'static str,
-        /// What helps.
+        /// Hint on what helps.
         hint: String,
     },
 }
@@ -121,9 +131,9 @@ impl RevisionError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            RevisionError::Unknown { hint, .. } | RevisionError::NotShared { hint, .. } => {
-                hint.clone()
-            }
+            RevisionError::Unknown { hint, .. }
+            | RevisionError::NotShared { hint, .. }
+            | RevisionError::NoRepository { hint, .. } => hint.clone(),
             RevisionError::Range(_) => {
                 "name both revisions: `cargo nbench ab REV REV2`; `X...Y` is their merge base"
                     .to_owned()

@@ -206,7 +206,7 @@ pub(crate) fn trust_command(message: &str) -> Option<String> {
     line.starts_with("git config").then(|| line.to_owned())
 }
 
-/// What to do about a repository of another owner. Whom to trust is for the user to say, not for
+/// Hint on a repository of another owner. Whom to trust is for the user to say, not for
 /// us.
 pub(crate) fn trust_hint(command: &str) -> String {
     format!("git refuses it because another user owns it; if you trust its content: `{command}`")

@@ -26,7 +26,7 @@ use crate::revisions::git::Git;
 /// One state of the sources, resolved to a commit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Revision {
-    /// What the user wrote, or `@tree` for the working tree.
+    /// Name as the user wrote it, or `@tree` for the working tree.
     pub label: String,
     /// Full hash of the commit.
     pub commit: String,
@@ -166,7 +166,7 @@ impl Repository {
         Ok(self.objects.get_or_init(|| made).path())
     }
 
-    /// What the user must be told of the snapshots that were taken, each only once.
+    /// Remarks on the snapshots that were taken, each only once.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.take()
     }

@@ -11,7 +11,7 @@ pub const LAUNCH_SPREAD: f64 = 0.003;
 /// Standard deviation of the log-ratio of one pair within a launch.
 pub const PAIR_SPREAD: f64 = 0.01;
 
-/// What disturbs the times of both sides.
+/// Disturbance of the times of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
     /// Independent normal noise.

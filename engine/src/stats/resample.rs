@@ -11,7 +11,7 @@ use super::spread::{mean, standard_deviation};
 /// How often a resample whose reference is zero is drawn again before it is given up.
 const REDRAWS: usize = 32;
 
-/// What a resampled quantity says of `b` against `a`.
+/// Change of a resampled quantity of `b` against `a`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shift {
     /// `b / a - 1`.
@@ -29,7 +29,7 @@ pub struct Resampled {
     pub low: f64,
     /// Upper percentile bound.
     pub high: f64,
-    /// What the quantity is.
+    /// Name of the quantity.
     pub shift: Shift,
 }
 

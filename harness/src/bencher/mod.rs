@@ -22,7 +22,7 @@ pub struct Bencher {
     pub(crate) calls: u32,
     pub(crate) wall: Option<Nanos>,
     pub(crate) region: Region,
-    /// What a stand-in for another harness has counted.
+    /// Quantities that a stand-in for another harness has counted.
     pub(crate) own: Vec<OwnReading>,
     misuse: Option<String>,
 }

@@ -32,7 +32,7 @@ impl<A> AllocProfiler<A> {
     }
 }
 
-/// What was allocated.
+/// Amounts that were allocated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocations {
     /// Calls that allocate or reallocate.
@@ -42,7 +42,7 @@ pub struct Allocations {
 }
 
 impl Allocations {
-    /// What was allocated beyond `start`.
+    /// Amounts that were allocated since `start`.
     #[must_use]
     pub fn since(self, start: Allocations) -> Allocations {
         Allocations {
@@ -62,7 +62,7 @@ impl Allocations {
 }
 
 thread_local! {
-    /// What was allocated while something was timed, since this was last forgotten.
+    /// Amounts that were allocated while something was timed, since this was last forgotten.
     static TIMED: Cell<Option<Allocations>> = const { Cell::new(None) };
     // Without a destructor and without lazy initialisation: it is used while a thread starts and
     // ends.
@@ -76,7 +76,7 @@ fn note(bytes: usize) {
     BYTES.with(|total| total.set(total.get().wrapping_add(bytes as u64)));
 }
 
-/// What this thread has allocated so far; it stays at nothing unless the allocator is installed.
+/// Amounts that this thread has allocated so far; nothing unless the allocator is installed.
 #[inline]
 #[must_use]
 pub fn of_this_thread() -> Allocations {
@@ -107,7 +107,7 @@ pub(crate) fn note_timed(allocations: Allocations) {
     });
 }
 
-/// What was allocated on this thread while something was timed; nothing when nothing was.
+/// Amounts that were allocated on this thread while something was timed; nothing when nothing was.
 pub(crate) fn timed() -> Option<Allocations> {
     TIMED.with(Cell::get)
 }

@@ -28,7 +28,7 @@ impl CpuTimes {
         CpuTimes { process: Err(reason.to_owned()), thread: Err(reason.to_owned()) }
     }
 
-    /// What was used since `start`.
+    /// Resources that were used since `start`.
     pub(crate) fn since(start: &CpuTimes) -> CpuTimes {
         let end = CpuTimes::now();
         let subtract = |end: u64, start: u64| end.saturating_sub(start);

@@ -1,6 +1,6 @@
 //! The arguments that cargo and other tools pass to a bench target. It must not know what they do.
 
-/// What is asked for.
+/// Request of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Args {
     pub(super) mode: Mode,

@@ -13,7 +13,7 @@ use crate::bencher::Bencher;
 use crate::suite::Walk;
 use crate::wire::Offer;
 
-/// What libtest exits with when a test fails, which cargo and other tools expect.
+/// Exit code of libtest when a test fails, which cargo and other tools expect.
 const FAILED: u8 = 101;
 
 /// Says on stderr why nothing was done.

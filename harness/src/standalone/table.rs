@@ -135,7 +135,7 @@ fn four_digits(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// What passes in a second; `None` when the time is zero or the amount is no number.
+/// Amount in a second; `None` when the time is zero or the amount is no number.
 fn rate(throughput: &Throughput, nanos: f64) -> Option<String> {
     let (amount, unit, step, prefixes) = match throughput {
         Throughput::Bytes(bytes) => (*bytes as f64, "B", 1024.0, ["", "Ki", "Mi", "Gi", "Ti"]),

@@ -10,7 +10,7 @@ use crate::wire::{Offer, Throughput};
 /// this group and the groups opened from it.
 pub struct Group<'s, 'w> {
     suite: &'s mut Suite<'w>,
-    /// What each benchmark starts from; its id is the name of the group.
+    /// Offer that each benchmark starts from; its id is the name of the group.
     template: Offer,
 }
 

@@ -33,7 +33,7 @@ pub(crate) type Body<'b> = dyn FnMut(&mut Bencher) + 'b;
 /// Set-up of a benchmark, around the call of its argument with the body.
 pub(crate) type Enter<'e> = dyn FnMut(&mut dyn FnMut(&mut Body<'_>)) + 'e;
 
-/// What a suite function registers its benchmarks with.
+/// Registry that a suite function adds its benchmarks to.
 ///
 /// A benchmark runs when it is registered, so it may borrow whatever the suite function owns.
 pub struct Suite<'w> {

@@ -23,7 +23,7 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The largest `count` of one batch: the reply to it always fits into [`MAX_LINE`].
 pub const MAX_COUNT: usize = 16_384;
 
-/// What a worker says.
+/// Message of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FromWorker {
     /// The first line.
@@ -44,17 +44,17 @@ pub enum FromWorker {
         thread_cpu: Result<u64, String>,
         /// Live threads of the process after the batch, or why they are not known.
         threads: Result<u64, String>,
-        /// What the benchmark counted itself over all samples.
+        /// Quantities that the benchmark counted itself over all samples.
         own: Vec<OwnReading>,
     },
     /// The answer to a batch whose benchmark panicked or used the API wrongly.
     Failed {
-        /// What happened.
+        /// Message.
         message: String,
     },
     /// Set-up outside any benchmark panicked: the rest of this suite function is not reached.
     Broken {
-        /// What happened.
+        /// Message.
         message: String,
     },
     /// The walk is over.
@@ -109,7 +109,7 @@ pub enum Throughput {
     },
 }
 
-/// What a driver says.
+/// Message of a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FromDriver {
     /// Do not run the offered benchmark.
@@ -134,7 +134,7 @@ pub enum FromDriver {
 pub struct WireError {
     /// The beginning of the line, made printable.
     pub line: String,
-    /// What is wrong with it, as a lower-case fragment.
+    /// Fault, as a lower-case fragment.
     pub message: String,
 }
 

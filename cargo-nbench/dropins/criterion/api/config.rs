@@ -89,7 +89,7 @@ pub enum SamplingMode {
 }
 
 #[cfg(before_0_4)]
-/// What is done with an earlier result of criterion.
+/// Use of an earlier result of criterion.
 #[derive(Debug, Clone, Copy)]
 pub enum Baseline {
     /// Compare with it.
@@ -99,7 +99,7 @@ pub enum Baseline {
 }
 
 #[cfg(since_0_4)]
-/// What is done with an earlier result of criterion.
+/// Use of an earlier result of criterion.
 #[derive(Debug, Clone, Copy)]
 pub enum Baseline {
     /// Compare with it where it exists.
@@ -112,7 +112,7 @@ pub enum Baseline {
     Discard,
 }
 
-/// What draws criterion's plots.
+/// Program that draws criterion's plots.
 #[derive(Debug, Clone, Copy)]
 pub enum PlottingBackend {
     /// The program of that name.

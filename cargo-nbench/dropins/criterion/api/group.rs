@@ -154,7 +154,7 @@ mod private {
     impl<S: Into<String>> Sealed for S {}
 }
 
-/// What a benchmark of a group can be called by.
+/// Name of a benchmark of a group.
 pub trait IntoBenchmarkId: private::Sealed {
     /// The id.
     fn into_benchmark_id(self) -> BenchmarkId;

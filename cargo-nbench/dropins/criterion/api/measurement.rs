@@ -38,10 +38,10 @@ pub trait ValueFormatter {
 
 /// A quantity that is read before and after the timed region.
 pub trait Measurement {
-    /// What is read before.
+    /// Reading before.
     type Intermediate;
 
-    /// What passed meanwhile.
+    /// Amount that passed meanwhile.
     type Value;
 
     /// Reads before the timed region.

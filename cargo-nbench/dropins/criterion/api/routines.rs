@@ -29,7 +29,7 @@ impl<I: Debug + 'static, M: Measurement> Fun<I, M> {
     }
 }
 
-/// What [`Criterion::bench`] takes.
+/// Argument of [`Criterion::bench`].
 pub trait BenchmarkDefinition<M: Measurement = WallTime>: Sized {
     #[doc(hidden)]
     fn run(self, group_id: &str, c: &mut Criterion<M>);

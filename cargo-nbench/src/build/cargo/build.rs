@@ -51,7 +51,7 @@ pub struct ProfileSummary {
 /// A bench target that is ready to run, and what cargo would give it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executable {
-    /// What it was built from.
+    /// Target that it was built from.
     pub target: BenchTarget,
     /// The executable.
     pub path: PathBuf,
@@ -145,7 +145,7 @@ impl Executable {
     }
 }
 
-/// What became of one target.
+/// Outcome of building one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuiltTarget {
     /// Ready to run.
@@ -186,7 +186,7 @@ pub struct FailedTarget {
     pub log: Vec<String>,
     /// Whether the user has seen these lines already.
     pub told: bool,
-    /// What builds it without nbench.
+    /// Command that builds it without nbench.
     pub command: String,
 }
 
@@ -272,7 +272,7 @@ pub fn build_each(
     Ok(built)
 }
 
-/// What cargo says it could not compile.
+/// Targets that cargo says it could not compile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Uncompiled {
     Library,
@@ -371,7 +371,7 @@ fn invoke(
     }
 }
 
-/// What cargo made of a target, and where the executable lies.
+/// Artifact of a target, and where the executable lies.
 fn artifact_of<'a>(
     target: &BenchTarget,
     artifacts: &'a [Artifact],
@@ -389,7 +389,7 @@ fn artifact_of<'a>(
 struct Started {
     asked: Asked,
     runner: Vec<OsString>,
-    /// What shows the same without nbench.
+    /// Command that shows the same without nbench.
     command: String,
 }
 
@@ -460,7 +460,7 @@ fn arguments(
     arguments
 }
 
-/// What names the package of a target to cargo and no other one: a package may depend on a
+/// Name of a target's package for cargo that no other one has: a package may depend on a
 /// published release of itself, through others, and that may even be the same version.
 fn specification(workspace: &Workspace, target: &BenchTarget) -> String {
     let namesakes = || workspace.metadata.packages.iter().filter(|p| *p.name == target.package);

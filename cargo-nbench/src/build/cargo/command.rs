@@ -208,7 +208,7 @@ fn outer_configuration(repository: &Path, checkout: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What is named on cargo's command line for a checkout: `outer_configuration`,
+/// Configuration on cargo's command line for a checkout: `outer_configuration`,
 /// and after it the checkout's own files from its top down to `dir`. Cargo finds
 /// those by itself, but a named file wins over a found one, and a file from
 /// farther away must not win.

@@ -22,7 +22,7 @@ use crate::private;
 /// The first argument of this program as cargo's runner.
 const SUBCOMMAND: &str = "__cargo-runner";
 
-/// What stands between this program and an executable in the words of a runner.
+/// Mark between this program and an executable in the words of a runner.
 #[cfg(not(test))]
 const WORDS: &str = SUBCOMMAND;
 
@@ -72,7 +72,7 @@ fn file_name(executable: &Path) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What cargo said of the executables that it was asked to run.
+/// Answers of cargo about the executables that it was asked to run.
 pub(super) struct Asked {
     directory: TempDir,
     /// The environment that cargo itself had.

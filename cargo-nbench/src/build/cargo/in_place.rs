@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// A workspace that is built where the user keeps it.
 #[derive(Debug)]
 pub struct InPlace {
-    /// What cargo knows of it.
+    /// Workspace as cargo knows it.
     pub workspace: Workspace,
     /// The flags of every command that builds in it.
     pub options: BuildOptions,

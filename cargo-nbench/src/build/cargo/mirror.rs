@@ -90,7 +90,7 @@ impl Mirror {
         &self.base
     }
 
-    /// What a path of the mirror stands for.
+    /// Path of the user's that one of the mirror stands for.
     pub(super) fn outside(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.base)
             .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))

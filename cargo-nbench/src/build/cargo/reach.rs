@@ -99,7 +99,7 @@ pub(super) fn foreign_main(package: &Package) -> String {
     foreign(package).unwrap_or_else(|| FOREIGN_MAIN.to_owned())
 }
 
-/// What is said of a target that is written for a harness which nothing stands in for.
+/// Description of a target that is written for a harness which nothing stands in for.
 fn foreign(package: &Package) -> Option<String> {
     let foreign: Vec<String> = package
         .dependencies

@@ -64,7 +64,7 @@ pub(super) fn of(workspace: &Workspace, artifacts: &[Artifact], bench: &Artifact
     sources
 }
 
-/// What an artifact was compiled from, or more where that is not written down.
+/// Files that an artifact was compiled from, or more where that is not written down.
 fn files_of(workspace: &Workspace, artifact: &Artifact) -> BTreeSet<PathBuf> {
     written_down(&workspace.root, artifact)
         .unwrap_or_else(|| beside(artifact.target.src_path.as_std_path()))

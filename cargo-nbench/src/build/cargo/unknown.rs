@@ -115,7 +115,7 @@ fn refuse_profile(
     Err(BuildError::UnknownFlag { message, hint: instead(wanted, &names) }.into())
 }
 
-/// What was probably meant, or what there is.
+/// Hint on what was probably meant, or on what there is.
 fn instead(wanted: &str, names: &BTreeSet<String>) -> String {
     if let Some(name) = nearest(wanted, names.iter().map(String::as_str)) {
         return format!("did you mean `{name}`?");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::BuildOptions;
 
-/// What the user typed of the flags of a build. A checkout or a generated package has other ones,
+/// Flags of a build as the user typed them. A checkout or a generated package has other ones,
 /// but nobody can type those.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
@@ -14,11 +14,11 @@ pub struct Words {
     package: Option<String>,
     /// Which packages and targets.
     selection: String,
-    /// What every command of cargo that reads the workspace takes.
+    /// Flags that every command of cargo takes that reads the workspace.
     shared: String,
-    /// What only commands that build take.
+    /// Flags that only commands take that build.
     build: String,
-    /// What only nbench takes.
+    /// Flags that only nbench takes.
     own: String,
 }
 
@@ -84,19 +84,19 @@ impl Words {
         Words::of(&BuildOptions { manifest_path, ..BuildOptions::default() })
     }
 
-    /// What runs all that was selected without nbench.
+    /// Command that runs all that was selected without nbench.
     #[must_use]
     pub fn cargo_bench(&self) -> String {
         format!("cargo bench{}{}{}", self.selection, self.shared, self.build)
     }
 
-    /// What builds all that was selected without nbench.
+    /// Command that builds all that was selected without nbench.
     #[must_use]
     pub fn cargo_build(&self) -> String {
         format!("cargo bench --no-run{}{}{}", self.selection, self.shared, self.build)
     }
 
-    /// What builds one target without nbench.
+    /// Command that builds one target without nbench.
     #[must_use]
     pub fn cargo_build_of(&self, package: &str, target: &str) -> String {
         let mut words = "cargo bench --no-run".to_owned();
@@ -107,7 +107,7 @@ impl Words {
         words + &self.shared + &self.build
     }
 
-    /// What describes the workspace without nbench.
+    /// Command that describes the workspace without nbench.
     #[must_use]
     pub fn cargo_metadata(&self) -> String {
         format!("cargo metadata{}", self.shared)

@@ -63,7 +63,7 @@ impl Host {
     }
 }
 
-/// What the system's interfaces say on every platform.
+/// Facts of the system's interfaces, on every platform.
 fn portable() -> BTreeMap<String, Component> {
     let system = System::new_with_specifics(
         RefreshKind::nothing()
@@ -88,7 +88,7 @@ fn portable() -> BTreeMap<String, Component> {
     facts.map(|(name, fact)| (name.to_owned(), Component::or(fact, unknown))).into()
 }
 
-/// What Linux says in files, below `root` so that tests can write them.
+/// Facts of Linux's files, below `root` so that tests can write them.
 fn files(root: &Path) -> BTreeMap<String, Component> {
     let facts = [
         ("virtualization", virtualization(root)),

@@ -94,7 +94,7 @@ pub(crate) enum Reading {
     Possible,
 }
 
-/// What the sources behind one benchmark say of files.
+/// Evidence of the sources behind one benchmark about files.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     /// Texts in lower case, one a line.
@@ -345,7 +345,7 @@ pub(crate) struct Included {
 }
 
 impl Included {
-    /// What Rust sources among these include; one that cannot be read includes nothing.
+    /// Files that Rust sources among these include; one that cannot be read includes nothing.
     pub(crate) fn by<'p>(sources: impl IntoIterator<Item = &'p PathBuf>) -> Included {
         let mut included = Included::default();
         for source in sources.into_iter().filter(|source| is_rust(source)) {

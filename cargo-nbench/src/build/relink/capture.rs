@@ -25,7 +25,7 @@ pub(crate) fn variable() -> (String, String) {
     (SWITCH.to_owned(), "1".to_owned())
 }
 
-/// What is kept of one invocation of rustc.
+/// Record of one invocation of rustc.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Capture {
     /// Where rustc puts what it makes.
@@ -35,7 +35,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// What to keep when rustc is called with `arguments` in this process's environment.
+    /// Record of rustc called with `arguments` in this process's environment.
     pub(crate) fn wanted(arguments: &[OsString]) -> Option<Capture> {
         let asked = std::env::var_os(SWITCH).is_some_and(|value| value == "1");
         // Cargo names the program only while it compiles an ordinary binary.

@@ -62,7 +62,7 @@ struct Building<'b> {
     slots: Vec<Rc<Slot>>,
     /// The toolchain that each side asks for.
     asked: Vec<ToolchainRequest>,
-    /// What was built, by checkout.
+    /// Builds by checkout.
     built: BTreeMap<usize, Built>,
     /// The toolchains that were used, by checkout.
     records: BTreeMap<usize, nbench_store::Toolchain>,
@@ -233,8 +233,8 @@ impl<'b> Building<'b> {
         Ok(made.built)
     }
 
-    /// What the last side measures and this one cannot, with the reason; a missing target is told
-    /// by comparing what there is.
+    /// Targets that the last side measures and this one cannot, with the reason; a missing target
+    /// is told by comparing what there is.
     fn report_not_measurable(&mut self, side: usize, done: &Built) {
         let at_last = |package: &str, target: &str| {
             contender_has(&self.built, self.distinct[self.last()], package, target)

@@ -222,7 +222,7 @@ fn input(reference: Half<'_>, contender: Half<'_>, changed: &[String]) -> Option
     ))
 }
 
-/// What the sources of both sides say of files.
+/// Evidence of both sides' sources about files.
 pub(super) fn evidence(reference: Half<'_>, contender: Half<'_>) -> Evidence {
     let halves = [reference, contender];
     let sources = halves.iter().flat_map(|half| &half.executable.sources.local);

@@ -15,7 +15,7 @@ use crate::secrets;
 /// Names of toolchain files; where a directory has both, rustup obeys the first.
 const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 
-/// What the nearest toolchain file of a checkout asks for.
+/// Toolchain that the nearest toolchain file of a checkout asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolchainRequest {
     /// Nothing: there is no file, or it names components only.
@@ -40,7 +40,7 @@ impl fmt::Display for ToolchainRequest {
 }
 
 impl ToolchainRequest {
-    /// What holds for builds in `dir`, a directory of the checkout `root`.
+    /// Toolchain of builds in `dir`, a directory of the checkout `root`.
     pub fn of(dir: &Path, root: &Path) -> ToolchainRequest {
         let inside = dir.ancestors().take_while(|directory| directory.starts_with(root));
         for directory in inside {
@@ -133,7 +133,7 @@ impl Toolchains {
     }
 }
 
-/// What rustup says in `dir` of the toolchain that the directory itself chooses.
+/// Toolchain that `dir` itself chooses, as rustup says.
 fn ask(dir: &Path, words: &[&str]) -> Result<String, Failure> {
     let mut command = Command::new("rustup");
     secrets::withhold(&mut command);
@@ -163,7 +163,7 @@ fn refused(message: &str) -> Failure {
     BuildError::NoToolchain { message: line.to_owned(), missing }.into()
 }
 
-/// What is to be told of the toolchains before anything is built: labels and requests of all sides,
+/// Warnings about toolchains before anything is built: labels and requests of all sides,
 /// reference first.
 pub fn remark(sides: &[(&str, &ToolchainRequest)], here: &Chosen, own: bool) -> Option<String> {
     let (_, first) = sides.first()?;

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::revisions::git::Git;
 
-/// What may be missing is looked for below this many manifests, at most.
+/// Most manifests below which a missing file is looked for.
 const MANIFESTS: usize = 200;
 
 /// Ignored entries that are named when a message names no file.
@@ -134,7 +134,7 @@ impl Trees<'_> {
         })
     }
 
-    /// What a message may be about that says only that some file is missing.
+    /// Files that a message may be about that says only that some file is missing.
     fn unnamed(&self, message: &str) -> Option<String> {
         let signs = ["No such file or directory", "kind: NotFound", "os error 2)"];
         if !signs.iter().any(|sign| message.contains(sign)) {

@@ -8,13 +8,13 @@ use nbench::wire::Throughput;
 /// thousand samples.
 pub(super) const LONGEST: u32 = 8 << 20;
 
-/// What the runner says first, before the three numbers of its version.
+/// First bytes of the runner, before the three numbers of its version.
 pub(super) const RUNNER: &[u8] = b"cargo-criterion";
 
 /// The version of the runner that is claimed: the first that spoke all of this.
 pub(super) const RUNNER_VERSION: [u8; 3] = [1, 1, 0];
 
-/// What the executable says first, before its version, the protocol's version and its format.
+/// First bytes of the executable, before its version, the protocol's version and its format.
 pub(super) const EXECUTABLE: &[u8] = b"Criterion";
 
 /// The only protocol and format that there are.
@@ -29,7 +29,7 @@ pub(super) struct OfferedId {
     pub(super) throughput: Option<Throughput>,
 }
 
-/// What an executable says.
+/// Message of an executable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
     /// A benchmark begins.
@@ -49,7 +49,7 @@ pub(super) enum Message {
     Measured {
         /// Iterations of each sample.
         iters: Vec<f64>,
-        /// What each sample took.
+        /// Times of the samples.
         times: Vec<f64>,
     },
     /// The unit of what was measured.
@@ -58,7 +58,7 @@ pub(super) enum Message {
     Other,
 }
 
-/// What a runner answers.
+/// Answer of a runner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Question {
     /// Go on.

@@ -128,7 +128,7 @@ impl<'a> CriterionRun<'a> {
         self.release
     }
 
-    /// What it says next; nothing at the end of the connection.
+    /// Its next message; nothing at the end of the connection.
     pub(super) fn message(&mut self) -> Result<Option<Message>, BridgeError> {
         let mut length = [0u8; 4];
         if !self.fill(&mut length)? {

@@ -43,8 +43,9 @@ pub(super) const MACROS: StandIn = StandIn {
     options: |_| Vec::new(),
 };
 
-/// What suites use under the name of divan. It depends on the next one and, in the original, on
-/// copies of divan and on the library that reports to the service, which are not needed.
+/// Package that suites use under the name of divan. It depends on the next one and, in the
+/// original, on copies of divan and on the library that reports to the service, which are not
+/// needed.
 pub(super) const CODSPEED: StandIn = StandIn {
     package: "codspeed-divan-compat",
     lib: "codspeed_divan_compat",

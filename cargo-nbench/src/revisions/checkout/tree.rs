@@ -10,7 +10,7 @@ use crate::cache;
 use crate::failure::Failure;
 use crate::revisions::git::Git;
 
-/// What a checkout is made of.
+/// Repositories that a checkout is made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CloneOf<'o> {
     /// The user's repository.

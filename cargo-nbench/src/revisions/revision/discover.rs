@@ -4,7 +4,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::revisions::error::RevisionError;
 use crate::revisions::git::{Git, GitError, trust_command, trust_hint};
 
 /// Why no repository was found.
@@ -44,40 +45,36 @@ pub(super) fn top(from: &Path) -> Result<PathBuf, Undiscovered> {
     Err(explain(from, &message, marker(from).as_deref()))
 }
 
-/// What git's refusal means where `marker` is the `.git` that it may have meant.
+/// Meaning of git's refusal where `marker` is the `.git` that it may have meant.
 fn explain(from: &Path, message: &str, marker: Option<&Path>) -> Undiscovered {
-    let told = message.lines().next().unwrap_or("git says nothing").trim_start_matches("fatal: ");
-    let failure = Failure::new(
-        Exit::Usage,
-        format!("no usable git repository at `{}`: {told}", from.display()),
-    );
+    let first = message.lines().next().unwrap_or("git says nothing").trim_start_matches("fatal: ");
+    let failure = |hint: String| -> Failure {
+        let (from, message) = (from.to_owned(), first.to_owned());
+        RevisionError::NoRepository { from, message, hint }.into()
+    };
+    let refused = |hint: &str| Undiscovered::Refused(failure(hint.to_owned()));
     if let Some(command) = trust_command(message) {
-        return Undiscovered::Refused(failure.hint(trust_hint(&command)));
+        return Undiscovered::Refused(failure(trust_hint(&command)));
     }
     if message.contains("must be run in a work tree") {
-        return Undiscovered::Refused(
-            failure
-                .hint("it is bare, or this is its git directory: run inside a working tree of it"),
+        return refused(
+            "it is bare, or this is its git directory: run inside a working tree of it",
         );
     }
     if message.contains("filesystem boundary") && marker.is_some() {
-        return Undiscovered::Refused(failure.hint(
+        return refused(
             "the repository lies on another file system: set GIT_DISCOVERY_ACROSS_FILESYSTEM=1",
-        ));
-    }
-    if message.contains("unknown repository extension") || message.contains("repo version") {
-        return Undiscovered::Refused(
-            failure.hint("the repository needs a newer git than the one on the PATH"),
         );
     }
+    if message.contains("unknown repository extension") || message.contains("repo version") {
+        return refused("the repository needs a newer git than the one on the PATH");
+    }
     match marker {
-        None if message.contains("not a git repository") => Undiscovered::Outside(
-            failure.hint("run inside a git repository; `cargo nbench run` works without one"),
-        ),
-        None => Undiscovered::Refused(
-            failure.hint("`git status` in the same directory shows the whole message"),
-        ),
-        Some(marker) => Undiscovered::Refused(failure.hint(format!(
+        None if message.contains("not a git repository") => Undiscovered::Outside(failure(
+            "run inside a git repository; `cargo nbench run` works without one".to_owned(),
+        )),
+        None => refused("`git status` in the same directory shows the whole message"),
+        Some(marker) => Undiscovered::Refused(failure(format!(
             "there is `{}`, which git does not accept: `git status` there says more",
             marker.display()
         ))),

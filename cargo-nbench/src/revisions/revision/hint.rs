@@ -10,7 +10,7 @@ pub(super) fn unknown_revision(repository: &Repository, spec: &str, whole: &str)
     RevisionError::Unknown { spec: spec.to_owned(), hint: hint(repository, spec, whole) }
 }
 
-/// What may have been meant, or where it may be had.
+/// Hint on what may have been meant, or on where it may be had.
 fn hint(repository: &Repository, spec: &str, whole: &str) -> String {
     let remote = remote(repository);
     if let Some(remote) = &remote
@@ -67,7 +67,7 @@ fn default_for(base: &str, default: Option<&str>, names: &[String]) -> Option<St
     default.or_else(only).filter(|name| is_default && *name != base).map(str::to_owned)
 }
 
-/// What helps where no name is near: a revision is not fetched, or this was meant for benchmarks.
+/// Hint where no name is near: a revision is not fetched, or this was meant for benchmarks.
 fn otherwise(spec: &str, remote: Option<&str>) -> String {
     let select = format!("to select benchmarks: `--filter {spec}`");
     // A hash is no part of a benchmark's id, and `main~3` neither.

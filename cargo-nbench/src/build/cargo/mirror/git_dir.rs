@@ -13,7 +13,7 @@ use std::path::Path;
 
 use crate::revisions::git::{Git, quoted};
 
-/// What has to be a file of the mirror's own; locks are those of whoever works in the user's
+/// Files that have to be the mirror's own; locks are those of whoever works in the user's
 /// directory.
 fn is_own(name: &OsStr) -> bool {
     matches!(name.as_encoded_bytes(), b"HEAD" | b"index" | b"config" | b"commondir" | b"gitdir")
