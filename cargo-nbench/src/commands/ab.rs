@@ -20,7 +20,7 @@ use crate::build::sides::{BuildRequest, Sides, build_sides};
 use crate::cli::args::{AbArgs, GatePolicy};
 use crate::cli::settings::{self, build_options, flag_layer, store_path};
 use crate::commands::run::standing_on;
-use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter, warn_of_idle};
+use crate::commands::{exit_of, filter_of, invocation, nothing_selected, starter};
 use crate::failure::{Cause, Exit, Failure};
 use crate::interrupt;
 use crate::measure::drive::{Options, drive};
@@ -72,10 +72,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
 
     let starter = starter(&settings, !args.plan.no_pin);
     let mut session = begin(term, args, &settings, &built, (&starter, &repository, &root))?;
-    for line in built.remarks.iter().chain(&unmatched) {
-        session.emit(line.clone());
-    }
-    report_harnesses(session.term, &built.remarks);
+    introduce_targets(&mut session, &built, &unmatched);
     if targets.is_empty() {
         session.abandon();
         return Err(no_common_target(&built.remarks, !unmatched.is_empty(), overlay));
@@ -87,18 +84,7 @@ pub fn ab(term: &mut Term, args: &AbArgs) -> Result<Exit, Failure> {
         repository: &repository,
         filter: &filter,
     };
-    let mut found = Matched::default();
-    found.newcomers.by_reference = policy::is_gated(args.gate, args.require_verdict);
-    // Whether a target that was not listed has what is wanted, nobody knows.
-    if !filter.is_given() {
-        found.newcomers.hear_targets(&unmatched, &last.label);
-    }
-    listing.list(&mut session, &starter, targets, &mut found)?;
-    // What only one side has was not listed.
-    if unmatched.is_empty() {
-        let manifest = args.build.manifest_path.as_deref();
-        warn_of_idle(session.term, &found.seen, &settings, manifest);
-    }
+    let found = listing.find(&mut session, &starter, targets, (&unmatched, last))?;
     if found.lanes.is_empty() && !found.is_identical && session.summary.failed == 0 {
         let is_unmatched = session.summary.unmatched > 0;
         session.abandon();
@@ -158,6 +144,14 @@ fn introduce(term: &mut Term, repository: &Repository, revisions: &[Revision], w
     if let Some(busy) = crate::measure::busy::warning() {
         term.warn(&busy);
     }
+}
+
+/// Emits what is not measured and which harness serves the rest.
+fn introduce_targets(session: &mut Session<'_>, built: &Sides, unmatched: &[Line]) {
+    for line in built.remarks.iter().chain(unmatched) {
+        session.emit(line.clone());
+    }
+    report_harnesses(session.term, &built.remarks);
 }
 
 /// Begins the run in the store; a page is collected for those who ask for one.

@@ -407,24 +407,29 @@ impl Frame<'_> {
             estimate(before),
             estimate(after)
         ));
-        let mut detail = format!("{} and {} launches", got.launches.0, got.launches.1);
-        if let Some(p) = got.p {
-            let least = 1.0 / got.resamples as f64;
-            let p = if p < least { format!("p < {least}") } else { format!("p = {p:.5}") };
-            detail.push_str(&format!(", {p}"));
-        }
-        if let Some(message) = got.message {
-            detail.push_str(&format!(", {}", message.text()));
-        }
-        for row in [before, after] {
-            let stop = row.result.as_ref().map_or("", |r| r.stop.as_str());
-            if [Stop::Budget.word(), Stop::Interrupted.word()].contains(&stop) {
-                detail.push_str(&format!("; run {} stopped early: {stop}", row.run.0));
-            }
-        }
-        text.line(2).add(Tone::Faint, &detail);
+        text.line(2).add(Tone::Faint, &detail(got, [before, after]));
         text
     }
+}
+
+/// Basis of an independent comparison, in words.
+fn detail(got: &Independent, rows: [&MeasurementRow; 2]) -> String {
+    let mut detail = format!("{} and {} launches", got.launches.0, got.launches.1);
+    if let Some(p) = got.p {
+        let least = 1.0 / got.resamples as f64;
+        let p = if p < least { format!("p < {least}") } else { format!("p = {p:.5}") };
+        detail.push_str(&format!(", {p}"));
+    }
+    if let Some(message) = got.message {
+        detail.push_str(&format!(", {}", message.text()));
+    }
+    for row in rows {
+        let stop = row.result.as_ref().map_or("", |r| r.stop.as_str());
+        if [Stop::Budget.word(), Stop::Interrupted.word()].contains(&stop) {
+            detail.push_str(&format!("; run {} stopped early: {stop}", row.run.0));
+        }
+    }
+    detail
 }
 
 #[cfg(test)]

@@ -90,6 +90,45 @@ impl Note {
         Note::BudgetEnded,
         Note::EarlyLookOnly,
     ];
+
+    /// The sentence of a note without numbers.
+    fn constant_sentence(&self) -> Option<&'static str> {
+        Some(match self {
+            Note::Sequential => {
+                "one case was taken after the other: what the machine did meanwhile is part of this"
+            }
+            Note::IntervalOverPairs => {
+                "the interval is over pairs, which share the luck of their launch: it is too narrow"
+            }
+            Note::NoTime => {
+                "it reports no time at all, however many iterations it is asked for: its times and changes mean nothing"
+            }
+            Note::ConstantTime => {
+                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): the time is that of one call, whatever it does"
+            }
+            Note::TimeTooShort => {
+                "it reports less time for an operation than a processor takes for anything (does `iter_custom` return the time of all iterations?): a time per operation means nothing"
+            }
+            Note::Blocks => "driven by criterion's own runner in blocks: weaker pairing",
+            Note::SlowOperation => "one operation takes longer than 50 ms: one pair a launch",
+            Note::Untrimmed => "fewer than 5 pairs a launch: nothing was trimmed",
+            Note::BudgetEnded => "the budget ended it: a larger `--budget` gives it more launches",
+            Note::EarlyLookOnly => {
+                "one early look is too weak to say equivalent: drop `--preset quick`"
+            }
+            // Named, so that no new note is left without a sentence.
+            Note::Drift(_)
+            | Note::DisagreeingLaunches(_)
+            | Note::NotAmongOthers { .. }
+            | Note::TooFewLaunches(_)
+            | Note::NearThreshold(_)
+            | Note::MoreLaunches { .. }
+            | Note::SecondTrial { .. }
+            | Note::MayBeLayout(_)
+            | Note::LayoutsKept { .. }
+            | Note::Sentence(_) => return None,
+        })
+    }
 }
 
 impl fmt::Display for Note {
@@ -157,28 +196,7 @@ impl fmt::Display for Note {
                 );
             }
             Note::Sentence(sentence) => sentence,
-            Note::Sequential => {
-                "one case was taken after the other: what the machine did meanwhile is part of this"
-            }
-            Note::IntervalOverPairs => {
-                "the interval is over pairs, which share the luck of their launch: it is too narrow"
-            }
-            Note::NoTime => {
-                "it reports no time at all, however many iterations it is asked for: its times and changes mean nothing"
-            }
-            Note::ConstantTime => {
-                "its time does not grow with the iterations it is asked for (does `iter_custom` ignore them?): the time is that of one call, whatever it does"
-            }
-            Note::TimeTooShort => {
-                "it reports less time for an operation than a processor takes for anything (does `iter_custom` return the time of all iterations?): a time per operation means nothing"
-            }
-            Note::Blocks => "driven by criterion's own runner in blocks: weaker pairing",
-            Note::SlowOperation => "one operation takes longer than 50 ms: one pair a launch",
-            Note::Untrimmed => "fewer than 5 pairs a launch: nothing was trimmed",
-            Note::BudgetEnded => "the budget ended it: a larger `--budget` gives it more launches",
-            Note::EarlyLookOnly => {
-                "one early look is too weak to say equivalent: drop `--preset quick`"
-            }
+            constant => constant.constant_sentence().unwrap_or_default(),
         };
         f.write_str(sentence)
     }

@@ -3,12 +3,13 @@
 
 use nbench_config::{Layouts, Settings};
 use nbench_engine::Plan;
+use nbench_templates::lines::Line;
 
 use super::advice::{Newcomers, OverlayOffer};
 use crate::build::cargo::Words;
 use crate::build::sides::Sides;
 use crate::cli::args::{AbArgs, GatePolicy};
-use crate::commands::none_of;
+use crate::commands::{none_of, warn_of_idle};
 use crate::failure::{Exit, Failure};
 use crate::measure::drive::Lane;
 use crate::measure::filter::Filter;
@@ -17,8 +18,9 @@ use crate::measure::launch::Starter;
 use crate::measure::layout::{Draws, Supply};
 use crate::measure::plans::Plans;
 use crate::measure::suite::{Listed, Target, list_target};
+use crate::results::policy;
 use crate::results::session::Session;
-use crate::revisions::revision::Repository;
+use crate::revisions::revision::{Repository, Revision};
 
 /// Request of which benchmarks of every target are wanted.
 pub struct Matching<'l> {
@@ -44,7 +46,7 @@ pub struct Matched {
     /// Whether a benchmark needs no measuring.
     pub is_identical: bool,
     /// The same by target, for settings that fit none.
-    pub seen: ListedIds,
+    seen: ListedIds,
     /// Package and name of every target that was listed.
     targets: Vec<(String, String)>,
     /// Whether ids are missing because they change from process to process.
@@ -54,11 +56,39 @@ pub struct Matched {
 }
 
 impl Matching<'_> {
+    /// Lists `targets`, which all sides have; `unmatched` are those that only some have, `last` is
+    /// the side that brings new ones.
+    ///
+    /// # Errors
+    /// When an executable or a tree cannot be read.
+    pub fn find(
+        &self,
+        session: &mut Session<'_>,
+        starter: &Starter,
+        targets: Vec<Target>,
+        (unmatched, last): (&[Line], &Revision),
+    ) -> Result<Matched, Failure> {
+        let args = self.args;
+        let mut found = Matched::default();
+        found.newcomers.by_reference = policy::is_gated(args.gate, args.require_verdict);
+        // Whether a target that was not listed has what is wanted, nobody knows.
+        if !self.filter.is_given() {
+            found.newcomers.hear_targets(unmatched, &last.label);
+        }
+        self.list(session, starter, targets, &mut found)?;
+        // What only one side has was not listed.
+        if unmatched.is_empty() {
+            let manifest = args.build.manifest_path.as_deref();
+            warn_of_idle(session.term, &found.seen, self.settings, manifest);
+        }
+        Ok(found)
+    }
+
     /// Lists `targets` into `found` and tells the session what is left out.
     ///
     /// # Errors
     /// When an executable or a tree cannot be read.
-    pub fn list(
+    fn list(
         &self,
         session: &mut Session<'_>,
         starter: &Starter,
