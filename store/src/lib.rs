@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
 mod error;
@@ -235,19 +236,15 @@ fn log_holds_data(path: &Path) -> bool {
     fs::metadata(log).is_ok_and(|found| found.len() > 0)
 }
 
+/// Characters of a path that are encoded in a URI: all but the plain ones.
+const UNLIKE_PATHS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
+
 /// `file:` URI of `path`. Everything but plain path characters is percent-encoded, so that `?` and
 /// `#` in a folder's name are not read as a query.
 fn immutable_uri(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
-            uri.push(char::from(*byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri.push_str("?immutable=1");
-    uri
+    let path = percent_encode(path.as_os_str().as_encoded_bytes(), UNLIKE_PATHS);
+    format!("file:{path}?immutable=1")
 }
 
 #[cfg(test)]

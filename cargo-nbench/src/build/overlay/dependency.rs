@@ -76,6 +76,7 @@ fn insert_git(table: &mut Table, source: &str) {
         }
     }
 }
+
 /// Undoes percent encoding, which cargo applies to names such as `feat/x`.
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
