@@ -141,10 +141,55 @@ fn the_presets_are_told_as_they_are() {
     }
 }
 
+/// `text` without its line breaks.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Counts as a sentence has them: `10, 16 and 24`.
+fn listed(counts: &[usize]) -> String {
+    let words: Vec<String> = counts.iter().map(usize::to_string).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[test]
+fn documents_state_the_numbers_of_the_code() {
+    let method = plain(include_str!("../../../../docs/method.md"));
+    let plan = of_preset(Preset::Default).plan;
+    let percent = |share: f64| format!("{} %", (share * 1e6).round() / 1e4);
+    let mut stated = vec![
+        format!("fills about {:?}", plan.slice).replace("ms", " ms"),
+        format!("about {} s of pairs, at most {}", plan.launch_time.as_secs_f64(), plan.max_rounds),
+        format!("with {} trimmed at either end", percent(plan.trim)),
+        format!("given after {} launches", listed(&plan.looks.at)),
+        format!("spends part of the {}", percent(1.0 - plan.confidence)),
+        format!("Operations longer than {} ms", plan.slow_operation.as_millis()),
+        format!("practical threshold `t` ({})", percent(plan.threshold)),
+        format!("a call below {}", percent(crate::measure::layout::LAYOUT_BIAS)),
+    ];
+    stated.extend(
+        plan.looks.at.iter().zip(&plan.looks.alpha).enumerate().map(|(index, (at, alpha))| {
+            format!("| {} | {at} | {:.1} % |", index + 1, 100.0 * alpha)
+        }),
+    );
+    for words in stated {
+        assert!(method.contains(&words), "docs/method.md does not say `{words}`");
+    }
+    for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
+        let plan = of_preset(preset).plan;
+        let row = README.lines().find(|l| l.starts_with(&format!("| `{}` |", preset.name())));
+        let row = row.expect("the README has a row for every preset");
+        assert!(row.contains(&format!("after {} launches", listed(&plan.looks.at))), "{row}");
+        assert!(row.contains(&format!("{} launches", plan.max_launches)), "{row}");
+    }
+}
+
 #[test]
 fn help_and_readme_have_the_order_of_sources() {
     let order = nbench_config::precedence_in_words();
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plain(README).contains(order.trim_end_matches('.')), "{order}");
     assert!(plain(&Cli::command().render_help().to_string()).contains(&order));
 }
