@@ -29,6 +29,7 @@ use cargo_metadata::{Metadata, Package, PackageId, TargetKind};
 pub use command::{BuildContext, configuration_of_checkout, resolve_toolchain};
 pub(crate) use command::{configuration_file, no_workspace as missing_workspace};
 pub(crate) use environment::maybe_answer;
+use glob::Pattern;
 pub(crate) use in_place::load;
 use mirror::Mirror;
 use nbench_templates::lines::{Line, Skipped};
@@ -36,7 +37,6 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use sources::{Sources, normal};
 use stand_in::{Injection, WantedHarness};
 pub use unknown::refuse_unknown;
-use wildmatch::WildMatch;
 pub use words::{Words, quoted};
 
 use crate::build::error::BuildError;
@@ -616,9 +616,10 @@ fn specifies(pattern: &str, package: &Package) -> bool {
     (matches(name, package.name.as_str()) && version_matches) || package.id.repr == pattern
 }
 
-/// Cargo's patterns: `*` for any text, `?` for one character.
+/// Whether cargo would take `text` for `pattern`: `*` for any text, `?` for one character, `[ab]`
+/// and `[!ab]` for one of some. What is no pattern, which cargo refuses, means nothing but itself.
 fn matches(pattern: &str, text: &str) -> bool {
-    WildMatch::new(pattern).matches(text)
+    Pattern::new(pattern).map_or(pattern == text, |pattern| pattern.matches(text))
 }
 
 #[cfg(test)]

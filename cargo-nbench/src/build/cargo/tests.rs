@@ -231,6 +231,13 @@ fn patterns_worked_by_hand() {
         ("a?", "a", false),
         ("*", "", true),
         ("?", "ä", true),
+        ("b[ae]n", "ben", true),
+        ("b[!ae]n", "ben", false),
+        ("b[0-9]", "b7", true),
+        ("**", "ab", true),
+        ("a", "A", false),
+        ("a[", "a[", true),
+        ("a[", "ab", false),
     ];
     for (pattern, text, expected) in cases {
         assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
