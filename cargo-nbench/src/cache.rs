@@ -236,7 +236,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{bytes, is_ours, open, resolved};
+    use super::{bytes, is_ours, open, resolved, write_whole};
     use crate::failure::Exit;
 
     #[test]
@@ -255,6 +255,22 @@ mod tests {
         for text in ["", "GB", "5 XB", "-1", "1.5", "nan", "1e9", "99999999999TB", "5 GBs"] {
             assert_eq!(bytes(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, partial) = (place.path().join("a.json"), place.path().join("a.json.partial"));
+        write_whole(&file, b"old").unwrap();
+        // What a kill left is longer than what comes next.
+        fs::write(&partial, "a long text without an end").unwrap();
+        write_whole(&file, b"new").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing lies beside it");
+        // Where the text cannot be written, the old one stays.
+        fs::create_dir(&partial).unwrap();
+        assert!(write_whole(&file, b"newer").is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHF_EXECINSTR, SectionHeader64};
 use object::read::archive::ArchiveFile;
 use object::read::elf::{FileHeader, SectionHeader};
-use sha2::{Digest as _, Sha256};
 
 use crate::cache;
 
@@ -76,8 +76,8 @@ pub(super) fn copy(source: &Path, directory: &Path) -> Result<Option<PathBuf>, S
         format!("functions of `{}` cannot be aligned: {error}", source.display())
     };
     let about = fs::metadata(source).map_err(failed)?;
-    let place = digest(source.as_os_str().as_encoded_bytes());
-    let version = digest(format!("{} {:?}", about.len(), about.modified().ok()).as_bytes());
+    let place = cache::digest(source.as_os_str().as_encoded_bytes());
+    let version = version(about.len(), about.modified().ok());
     let name = source.file_name().unwrap_or_default();
     let target = directory.join(named(&format!("{place}-{version}-"), name));
     if target.is_file() {
@@ -111,7 +111,10 @@ fn named(prefix: &str, name: &OsStr) -> OsString {
     whole
 }
 
-/// Name of some bytes in names of files: 16 hexadecimal digits, the same for every compiler.
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// Name of one state of a file in names of copies. It is made of numbers alone, so that it is the
+/// same for every compiler that this program is built with.
+pub(super) fn version(length: u64, modified: Option<SystemTime>) -> String {
+    let since = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let nanoseconds = since.map_or(0, |since| since.as_nanos());
+    cache::digest(format!("{length} {nanoseconds}").as_bytes())
 }

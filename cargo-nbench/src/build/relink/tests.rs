@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::align::{self, ALIGNMENT};
 use super::command::{Linker, linker, parse};
@@ -168,6 +168,14 @@ fn copies_follow_their_originals_and_only_functions_are_aligned() {
     fs::write(&source, "no object file").unwrap();
     assert_eq!(align::copy(&source, &copies).unwrap(), None);
     assert!(align::copy(&directory.path().join("absent.o"), &copies).is_err());
+}
+
+#[test]
+fn names_of_copies_are_the_same_for_every_compiler() {
+    let time = UNIX_EPOCH + Duration::from_millis(1500);
+    // The first digits of `printf '7 1500000000' | sha256sum` and of `printf '7 0' | sha256sum`.
+    assert_eq!(align::version(7, Some(time)), "a48493383c98bd63");
+    assert_eq!(align::version(7, None), "9fc5a7d9f8ce0cd9");
 }
 
 #[test]
