@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use indicatif::BinaryBytes;
+
 use crate::cache;
 use crate::cli::args::CleanArgs;
 use crate::failure::{Exit, Failure};
@@ -26,10 +28,26 @@ pub fn clean(term: &mut Term, args: &CleanArgs) -> Result<Exit, Failure> {
     };
     let freed = checkout::clean(repository.as_ref())?;
     let cache = cache::path()?;
-    term.line(&format!(
-        "freed {:.1} MiB of cached checkouts and builds in `{}`",
-        freed as f64 / 1048576.0,
-        cache.display()
-    ));
+    term.line(&summary(freed, &cache));
     Ok(Exit::Done)
+}
+
+fn summary(bytes: u64, cache: &Path) -> String {
+    let size = BinaryBytes(bytes);
+    format!("freed {size} of cached checkouts and builds in `{}`", cache.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::summary;
+
+    #[test]
+    fn a_little_is_not_nothing() {
+        for (bytes, size) in [(0, "0 B"), (1536, "1.50 KiB"), (5 << 30, "5.00 GiB")] {
+            let text = format!("freed {size} of cached checkouts and builds in `/c`");
+            assert_eq!(summary(bytes, Path::new("/c")), text);
+        }
+    }
 }
