@@ -218,7 +218,10 @@ fn doubled(files: &[(String, String)]) -> Vec<String> {
         }
         let code = code_only(without_tests(text));
         for line in code.lines() {
-            let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+            // `pub`, or the end of `pub(in ..)`.
+            let is_scope =
+                |word: &&str| word.starts_with("pub") || word.ends_with(')') || *word == "unsafe";
+            let mut words = line.split_whitespace().skip_while(is_scope);
             let kind = words.next().unwrap_or_default();
             if !["struct", "enum", "trait", "type", "union"].contains(&kind) {
                 continue;
@@ -415,8 +418,11 @@ fn comments_have_one_width_and_begin_with_what_the_thing_is() {
 fn no_two_types_of_a_crate_share_a_name() {
     let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     let one = file("a/src/x.rs", "pub(crate) struct Built<'a> {}\n");
-    let other = file("a/src/y.rs", "type Built = u8;\n");
-    assert_eq!(doubled(&[one.clone(), other]).len(), 1);
+    for other in
+        ["type Built = u8;\n", "pub(in crate::y) struct Built;\n", "unsafe trait Built {}\n"]
+    {
+        assert_eq!(doubled(&[one.clone(), file("a/src/y.rs", other)]).len(), 1, "{other}");
+    }
     let elsewhere = file("b/src/y.rs", "enum Built {}\n");
     let associated = file("a/src/y.rs", "impl T for U {\n    type Built = u8;\n}\n");
     let tested = file("a/src/z.rs", "#[cfg(test)]\nmod tests {\nstruct Built;\n}\n");

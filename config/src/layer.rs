@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nbench_engine::{Batching, IntervalMethod, Order};
+use nbench_engine::{Batching, IntervalMethod};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -81,9 +81,8 @@ layer! {
     /// Iteration counts of the sides: `shared` or `equal-time`.
     #[serde(deserialize_with = "value::batching")]
     batching: Batching,
-    /// Order of the subjects of a launch: `rounds` or `sequential`.
-    #[serde(deserialize_with = "value::order")]
-    order: Order,
+    /// Whether cases of a benchmark are measured one after the other, in `run`.
+    sequential_cases: bool,
     /// Method of the interval: `signed-rank` or `block-bootstrap`.
     #[serde(deserialize_with = "value::interval")]
     interval: IntervalMethod,
@@ -143,7 +142,6 @@ fn flag_of(setting: &str) -> String {
     match setting {
         // Of comparisons; measurements have a setting of that name.
         "half_width" => "--precision".to_owned(),
-        "order" => "--sequential-cases".to_owned(),
         setting => format!("--{}", setting.replace('_', "-")),
     }
 }

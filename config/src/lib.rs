@@ -20,7 +20,7 @@ use nbench_engine::{IntervalMethod, Looks, Plan};
 pub use precedence::{PRECEDENCE, Source, precedence_in_words, weakest_first};
 pub use rule::Rule;
 use serde::Deserialize;
-pub use value::{parse_batching, parse_interval, parse_order, parse_share, parse_size};
+pub use value::{parse_batching, parse_interval, parse_share};
 
 /// The presets that ship with nbench.
 const PRESETS: &str = include_str!("presets.toml");
@@ -114,6 +114,9 @@ pub struct Settings {
     pub benchmark_seed: u64,
     /// Settings by benchmark.
     pub rules: Vec<Rule>,
+    /// Whether `run` measures cases one after the other. No comparison of revisions may: what the
+    /// machine does meanwhile would be part of the change.
+    pub sequential_cases: bool,
     /// Settings that a flag gave, which no rule and no benchmark changes.
     pub pinned: Pinned,
     /// Longest time of a batch.
@@ -201,6 +204,7 @@ pub fn resolve(layers: impl IntoIterator<Item = (Source, Layer)>) -> Result<Sett
         seed_is_set,
         benchmark_seed: plan.seed,
         rules,
+        sequential_cases: merged.sequential_cases.unwrap_or_default(),
         pinned,
         batch_limit: limit(&merged, "batch_limit", merged.batch_limit)?,
         setup_limit: limit(&merged, "setup_limit", merged.setup_limit)?,
@@ -239,7 +243,7 @@ fn plan(merged: &Layer, scales: bool) -> Plan {
         batching: merged.batching.unwrap_or(base.batching),
         looks,
         may_say_equivalent: merged.may_say_equivalent.unwrap_or(base.may_say_equivalent),
-        order: merged.order.unwrap_or(base.order),
+        order: base.order,
         blocks: false,
         interval,
         half_width: merged.half_width.or(base.half_width),

@@ -1,10 +1,10 @@
-//! Values as people write them: shares as fractions or per cent, amounts of bytes, times and words
+//! Values as people write them: shares as fractions or per cent, times and words
 //! in files. It knows no setting.
 
 use std::fmt;
 use std::time::Duration;
 
-use nbench_engine::{Batching, IntervalMethod, Order};
+use nbench_engine::{Batching, IntervalMethod};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::parse_duration;
@@ -37,35 +37,6 @@ pub(crate) fn number_or_percent(text: &str) -> Result<f64, String> {
         format!("`{text}` is neither a fraction such as 0.05 nor a percentage such as 5%")
     })?;
     Ok(value / scale)
-}
-
-/// Parses an amount of bytes: a plain number, or one with `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`,
-/// `GiB`, `TiB` behind it, case ignored.
-///
-/// # Errors
-/// A fragment that says what is wrong.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let bare = text.trim();
-    let digits = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
-    let (number, unit) = bare.split_at(digits);
-    let value: f64 = number
-        .parse()
-        .map_err(|_| format!("`{text}` does not start with a number, as `5GB` does"))?;
-    let scale = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1_048_576.0,
-        "gib" => 1_073_741_824.0,
-        "tib" => 1_099_511_627_776.0,
-        other => return Err(format!("`{other}` is not a unit: use kB, MB, GB or TB")),
-    };
-    let bytes = value * scale;
-    // Larger numbers are not exact, and no disk has as many.
-    if bytes > 9e15 { Err(format!("`{text}` is too much")) } else { Ok(bytes as u64) }
 }
 
 /// A share in a file: a number, or a text with `%`.
@@ -152,14 +123,6 @@ pub fn parse_batching(text: &str) -> Result<Batching, String> {
     word(text, [("shared", Batching::Shared), ("equal-time", Batching::EqualTime)])
 }
 
-/// In which order subjects of a launch run: `rounds` or `sequential`.
-///
-/// # Errors
-/// A fragment that lists the words.
-pub fn parse_order(text: &str) -> Result<Order, String> {
-    word(text, [("rounds", Order::Rounds), ("sequential", Order::Sequential)])
-}
-
 /// Method of an interval: `signed-rank` or `block-bootstrap`.
 ///
 /// # Errors
@@ -171,10 +134,6 @@ pub fn parse_interval(text: &str) -> Result<IntervalMethod, String> {
 
 pub(crate) fn batching<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Batching>, D::Error> {
     parsed(d, "\"shared\" or \"equal-time\"", parse_batching)
-}
-
-pub(crate) fn order<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Order>, D::Error> {
-    parsed(d, "\"rounds\" or \"sequential\"", parse_order)
 }
 
 pub(crate) fn interval<'de, D: Deserializer<'de>>(
@@ -200,24 +159,6 @@ mod tests {
         }
         for text in ["", "%", "x", "5 percent", "0,5"] {
             assert!(parse_share(text).unwrap_err().contains("percentage"), "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("20000000000", 20_000_000_000),
-            ("5GB", 5_000_000_000),
-            ("5 gb", 5_000_000_000),
-            ("1.5G", 1_500_000_000),
-            ("512MiB", 536_870_912),
-            ("10kB", 10_000),
-        ] {
-            assert_eq!(parse_size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "GB", "-5GB", "5 parsecs", "1e99", "99999999TB", "nan"] {
-            assert!(parse_size(text).is_err(), "{text}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! results say `independent` for that reason. It knows neither store nor revisions.
 
 use crate::paired::Verdict;
+use crate::plan::Plan;
 use crate::stats::{self, Resampled, Shift};
 
 /// The word that marks these results wherever they are shown or stored.
@@ -50,7 +51,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { confidence: 0.95, threshold: 0.01, significance: 0.05, resamples: None, seed: 1 }
+        let Plan { confidence, threshold, seed, .. } = Plan::default();
+        Settings { confidence, threshold, significance: 0.05, resamples: None, seed }
     }
 }
 

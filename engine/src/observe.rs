@@ -1,5 +1,6 @@
 //! What the engine tells while it works. Observers are called between batches, never inside a timed
-//! region, and cannot change what is measured.
+//! region, and cannot change what is measured. Commands pass [`Silent`]; others wait for the
+//! adaptive loop, whose steps are to be shown and tested one by one.
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]

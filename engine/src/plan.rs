@@ -57,11 +57,6 @@ impl Looks {
         Looks { at: vec![10, 16, 24], alpha: vec![0.010, 0.015, 0.025] }
     }
 
-    /// One look after 6 launches, the fewest that have a 95 % interval at all.
-    pub fn quick() -> Looks {
-        Looks { at: vec![6], alpha: vec![0.05] }
-    }
-
     /// Five looks up to 48 launches with the same total error.
     pub fn thorough() -> Looks {
         Looks { at: vec![10, 16, 24, 36, 48], alpha: vec![0.008, 0.008, 0.010, 0.010, 0.014] }
@@ -207,9 +202,7 @@ mod tests {
     #[test]
     fn defaults_are_valid_and_spend_five_percent() {
         Plan::default().validate().unwrap();
-        for looks in
-            [Looks::standard(), Looks::quick(), Looks::thorough(), Looks::standard().slow()]
-        {
+        for looks in [Looks::standard(), Looks::thorough(), Looks::standard().slow()] {
             assert!((looks.confidence() - 0.95).abs() < 1e-12, "{looks:?}");
         }
     }

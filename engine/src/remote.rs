@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use nbench::wire::{FromDriver, FromWorker, Hello, MAX_COUNT, MAX_LINE, Offer, check};
+use nbench::wire::{FromDriver, FromWorker, MAX_COUNT, MAX_LINE, Offer, check};
 use nbench::{Axes, Iters, Nanos, Reading, Sample, Subject, SubjectError, SubjectErrorKind};
 
 use crate::patience::{Patience, TICK};
@@ -58,7 +58,6 @@ pub enum Reached {
 pub struct Peer<'i> {
     reader: BufReader<UnixStream>,
     line: Vec<u8>,
-    hello: Hello,
     limits: Limits,
     /// Time that is left for all set-up of this worker.
     setup_left: Duration,
@@ -71,7 +70,7 @@ pub struct Peer<'i> {
 
 impl std::fmt::Debug for Peer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Peer").field("hello", &self.hello).finish_non_exhaustive()
+        f.debug_struct("Peer").finish_non_exhaustive()
     }
 }
 
@@ -117,11 +116,9 @@ impl<'i> Peer<'i> {
         stream.set_nonblocking(false).map_err(lost)?;
         stream.set_read_timeout(Some(TICK)).map_err(lost)?;
         stream.set_write_timeout(Some(limits.hello)).map_err(lost)?;
-        let nobody = Hello { protocol: 0, harness: String::new(), pid: 0, clock: String::new() };
         let mut peer = Peer {
             reader: BufReader::new(stream),
             line: Vec::new(),
-            hello: nobody,
             limits,
             setup_left: limits.setup.saturating_mul(SETUPS),
             waited: Duration::ZERO,
@@ -132,16 +129,10 @@ impl<'i> Peer<'i> {
         match peer.receive(limits.hello)? {
             FromWorker::Hello(hello) => {
                 check(&hello).map_err(SubjectError::protocol)?;
-                peer.hello = hello;
                 Ok(peer)
             }
             other => Err(unexpected("a hello", &other)),
         }
-    }
-
-    /// Hello of the worker.
-    pub fn hello(&self) -> &Hello {
-        &self.hello
     }
 
     /// Reads on to the next benchmark, failed set-up or the end.

@@ -151,7 +151,7 @@ pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
             ..card(compared, points, launches <= MOST_TOOLTIPS)
         })
         .collect();
-    let counts = Verdict::ALL.map(|word| {
+    let counts = Verdict::ALL.iter().map(|&word| {
         let (class, sign, _) = look(word);
         Count { count: sorted.iter().filter(|c| c.line.verdict == word).count(), word, class, sign }
     });
@@ -161,7 +161,7 @@ pub fn comparison_page(view: &ComparisonView) -> Result<String, Error> {
         about: &view.about,
         together: &view.together,
         missing: &view.missing,
-        counts: counts.into_iter().filter(|count| count.count > 0).collect(),
+        counts: counts.filter(|count| count.count > 0).collect(),
         plot: intervals(&sorted.iter().map(|compared| entry(compared)).collect::<Vec<_>>()),
         thinned: cards.iter().flat_map(|c| &c.pairs).map(|p| p.step).max().unwrap_or(1),
         cards,

@@ -51,12 +51,30 @@ fn runs_that_differ_in_more_than_the_code_are_refused() {
     // Another order of the same measurement is no other setting.
     fixture.nbench(&with(&RUN, &["spin", "--seed", "77"])).exits(0);
     fixture.nbench(&["compare", "1", "3"]).exits(0);
+    // A history joins the same runs, and says what parts the others in the same words.
+    let points = fixture.nbench(&["history", "--format", "json"]).exits(0);
+    let changes: Vec<bool> = points
+        .lines()
+        .iter()
+        .filter(|line| line["type"] == "point")
+        .map(|line| line["change_to_previous"].is_null())
+        .collect();
+    assert_eq!(
+        changes,
+        [true, true, true],
+        "the first has none, and 7 % stands between the others"
+    );
+    let shown = fixture.nbench(&["history"]).exits(0).stdout;
+    assert!(shown.contains("settings: precision: 0.05 against 0.07"), "{shown}");
+    fixture.nbench(&with(&RUN, &["spin", "--seed", "78"])).exits(0);
+    let points = fixture.nbench(&["history", "--format", "json"]).exits(0).lines();
+    assert!(points[3]["change_to_previous"].is_number(), "seeds part nothing: {points:?}");
     // Who does not know the numbers is told them, newest first.
     let listed = fixture.nbench(&["compare"]).exits(0);
     let commit = &fixture.git(&["rev-parse", "HEAD"])[..12];
     let runs: Vec<&str> = listed.stdout.lines().collect();
-    assert_eq!(runs.len(), 3, "{}", listed.stdout);
-    assert!(runs[0].starts_with("run 3 ") && runs[2].starts_with("run 1 "), "{}", listed.stdout);
+    assert_eq!(runs.len(), 4, "{}", listed.stdout);
+    assert!(runs[0].starts_with("run 4 ") && runs[3].starts_with("run 1 "), "{}", listed.stdout);
     assert!(runs.iter().all(|r| r.contains(commit) && r.contains("1 benchmark")), "{runs:?}");
     fixture.nbench(&["compare", "1"]).exits(2).complains(&["<B>"]);
     fixture.nbench(&["compare", "1", "1"]).exits(2).complains(&["both sides", "hint:"]);
@@ -65,5 +83,5 @@ fn runs_that_differ_in_more_than_the_code_are_refused() {
     fixture.commit("More work");
     fixture.nbench(&["compare", "1", "HEAD"]).exits(2).complains(&["no stored results", "hint:"]);
     fixture.nbench(&with(&AB, &["HEAD~1", "HEAD", "--filter", "spin"])).exits(0);
-    fixture.nbench(&["compare", "1", "4"]).exits(2).complains(&["paired", "hint:"]);
+    fixture.nbench(&["compare", "1", "5"]).exits(2).complains(&["paired", "hint:"]);
 }

@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::measure::filter::Filter;
 use crate::results::date::utc;
 use crate::results::record::{now_ms, store_failure, stored_comparison};
-use crate::results::stored_settings::comparability;
+use crate::results::stored_settings::differences;
 use crate::revisions::revision::Repository;
 use crate::term::{Format, Term, Text, Tone};
 
@@ -50,7 +50,7 @@ pub fn history(term: &mut Term, args: &HistoryArgs) -> Result<Exit, Failure> {
     comparisons.retain_mut(|row| wanted(&mut row.benchmark));
     let mut order = Order::of(&root, args.commits);
     for run in store.runs().map_err(|e| store_failure(&e))? {
-        order.comparability.insert(run.id.0, comparability(&run.begun.settings));
+        order.settings.insert(run.id.0, run.begun.settings.clone());
     }
     let view = view(&root, &path, &measurements, &comparisons, &order);
     if view.benchmarks.is_empty() {
@@ -94,7 +94,7 @@ struct Order {
     /// How many commits were looked at, if the branch may have more.
     cut: Option<usize>,
     /// Settings that each run was measured by.
-    comparability: HashMap<i64, Option<String>>,
+    settings: HashMap<i64, String>,
 }
 
 impl Order {
@@ -104,7 +104,7 @@ impl Order {
             by_tree: HashMap::new(),
             remarks: Vec::new(),
             cut: None,
-            comparability: HashMap::new(),
+            settings: HashMap::new(),
         };
         let walked = Repository::discover(root).and_then(|r| r.first_parent_order(commits));
         match walked {
@@ -151,10 +151,10 @@ impl Order {
         })
     }
 
-    /// Whether two points were measured alike.
-    fn is_comparable(&self, one: &MeasurementRow, other: &MeasurementRow) -> bool {
-        let of = |row: &MeasurementRow| self.comparability.get(&row.run.0).cloned().flatten();
-        of(one).is_some_and(|digest| of(other) == Some(digest))
+    /// Settings by which two points were not measured alike.
+    fn differences(&self, one: &MeasurementRow, other: &MeasurementRow) -> Vec<String> {
+        let of = |row: &MeasurementRow| self.settings.get(&row.run.0).map_or("", String::as_str);
+        differences(of(one), of(other))
     }
 
     /// Whether a point may serve as the predecessor of a later one. Dirty trees and commits of
@@ -236,11 +236,11 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
     for row in rows {
         let Some(result) = &row.result else { continue };
         let same_toolchain = before.is_none_or(|b| b.toolchain.key == row.toolchain.key);
-        let other_settings = before.is_some_and(|b| !order.is_comparable(b, row));
+        let other_settings = before.map(|b| order.differences(b, row)).unwrap_or_default();
         let change = before
             .filter(|_| same_toolchain)
             // Of other settings a change would be that of the settings.
-            .filter(|_| !other_settings)
+            .filter(|_| other_settings.is_empty())
             .and_then(|b| b.result.as_ref())
             // A value without an interval is a glance; a change from it would look like a finding.
             .filter(|b| b.interval.is_some() && result.interval.is_some())
@@ -263,8 +263,8 @@ fn host_series(host: &str, rows: &[&MeasurementRow], order: &Order) -> HostSerie
             verdict_note: order
                 .remark(row)
                 .or_else(|| {
-                    other_settings
-                        .then(|| "measured with other settings than the one before".to_owned())
+                    (!other_settings.is_empty())
+                        .then(|| format!("settings: {}", other_settings.join(", ")))
                 })
                 .or_else(|| {
                     [Stop::Budget.word(), Stop::Interrupted.word()]

@@ -92,8 +92,12 @@ pub fn run(term: &mut Term, args: &RunArgs) -> Result<Exit, Failure> {
 fn settings_of(args: &RunArgs, root: &Path) -> Result<Settings, Failure> {
     let mut flags = flag_layer(&args.plan);
     flags.precision = args.precision;
-    flags.order = args.sequential_cases.then_some(nbench_engine::Order::Sequential);
-    settings::load(root, flags)
+    flags.sequential_cases = args.sequential_cases.then_some(true);
+    let mut settings = settings::load(root, flags)?;
+    if settings.sequential_cases {
+        settings.plan.order = nbench_engine::Order::Sequential;
+    }
+    Ok(settings)
 }
 
 /// The benchmarks of the built targets.

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use nbench_config::Settings;
 use nbench_engine::{Looks, Plan};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+
+use crate::cache;
 
 /// Settings that only the comparison of revisions obeys, or that say no more than others do: they
 /// make no single measurement another one.
@@ -205,8 +206,7 @@ fn matter(row: &str) -> Stored {
 /// which is comparable with none.
 pub fn comparability(row: &str) -> Option<String> {
     let matter = matter(row);
-    let digest = Sha256::digest(format!("{matter:?}"));
-    (!matter.is_empty()).then(|| digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    (!matter.is_empty()).then(|| cache::digest(format!("{matter:?}").as_bytes()))
 }
 
 /// Differences between the settings of two rows that are not comparable, each by its name with both
@@ -331,30 +331,49 @@ mod tests {
         assert_eq!(plain.as_ref().map(String::len), Some(16));
         for same in [
             of(|plan| plan.seed = 2),
-            of(|plan| plan.looks = Looks::quick()),
+            of(|plan| plan.looks = Looks { at: vec![6], alpha: vec![0.05] }),
             of(|plan| plan.threshold = 0.05),
             comparability(&row_before(&settings(|_| ()))),
         ] {
             assert_eq!(plain, same);
         }
         // Every other setting counts, one by one.
-        let changes: [fn(&mut Plan); 10] = [
-            |plan| plan.sample_time = Duration::from_millis(5),
-            |plan| plan.sampling_time = Duration::from_millis(5),
-            |plan| plan.slice = Duration::from_millis(5),
-            |plan| plan.warmup = Duration::from_millis(5),
-            |plan| plan.spent_cap = Duration::from_millis(5),
-            |plan| plan.batching = nbench_engine::Batching::EqualTime,
-            |plan| plan.order = nbench_engine::Order::Sequential,
-            |plan| plan.precision = 0.01,
-            |plan| plan.max_launches = 30,
-            |plan| plan.confidence = 0.9,
+        let ms = Duration::from_millis(5);
+        let changes: [fn(&mut Plan, Duration); 18] = [
+            |plan, ms| plan.sample_time = ms,
+            |plan, ms| plan.sampling_time = ms,
+            |plan, ms| plan.slice = ms,
+            |plan, ms| plan.warmup = ms,
+            |plan, ms| plan.launch_time = ms,
+            |plan, ms| plan.slow_operation = ms,
+            |plan, ms| plan.spent_cap = ms,
+            |plan, _| plan.batching = nbench_engine::Batching::EqualTime,
+            |plan, _| plan.order = nbench_engine::Order::Sequential,
+            |plan, _| plan.blocks = true,
+            |plan, _| plan.max_rounds = 7,
+            |plan, _| plan.min_rounds = 2,
+            |plan, _| plan.trim = 0.1,
+            |plan, _| plan.max_samples = 7,
+            |plan, _| plan.min_launches = 7,
+            |plan, _| plan.max_launches = 30,
+            |plan, _| plan.precision = 0.01,
+            |plan, _| plan.confidence = 0.9,
         ];
-        for change in changes {
-            let row = written(&settings(change));
-            assert_ne!(comparability(&row), plain, "{row}");
-            assert_eq!(differences(&written(&settings(|_| ())), &row).len(), 1, "{row}");
-        }
+        let names: BTreeSet<String> = changes
+            .iter()
+            .map(|change| {
+                let row = written(&settings(|plan| change(plan, ms)));
+                assert_ne!(comparability(&row), plain, "{row}");
+                let [difference] = &differences(&written(&settings(|_| ())), &row)[..] else {
+                    panic!("one difference: {row}")
+                };
+                difference.split(':').next().unwrap_or_default().to_owned()
+            })
+            .collect();
+        let all: BTreeSet<String> = read(&written(&settings(|_| ()))).into_keys().collect();
+        let left_out: BTreeSet<&str> = NOT_MEASURING.into();
+        let counted = all.iter().filter(|name| !left_out.contains(name.as_str())).cloned();
+        assert_eq!(names, counted.collect(), "no setting is left untried");
         for unknown in ["", "[]", "7"] {
             assert_eq!(comparability(unknown), None);
             assert_eq!(differences(unknown, unknown), ["unknown on both sides"]);

@@ -1,6 +1,6 @@
 //! Comparisons of unpaired groups: Mann-Whitney's U, Kruskal and Wallis's H, Cliff's delta and the
-//! Hodges-Lehmann shift. Verdicts of `ab` never use them; they describe stored runs and
-//! within-launch diagnostics.
+//! Hodges-Lehmann shift. Verdicts of `ab` never use them, and no command does yet: they wait for
+//! the comparison of single samples within a launch.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 

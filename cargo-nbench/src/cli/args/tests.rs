@@ -204,6 +204,7 @@ fn readme_and_settings_agree() {
     let real = of_preset(Preset::Default);
     assert_eq!(format!("{:?}", told.plan), format!("{:?}", real.plan));
     assert_eq!(told.layouts, real.layouts);
+    assert_eq!(told.sequential_cases, real.sequential_cases);
     let limits = Limits::default();
     assert_eq!(told.batch_limit, Some(limits.batch));
     assert_eq!(told.setup_limit, Some(limits.setup));

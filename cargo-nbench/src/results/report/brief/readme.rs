@@ -32,6 +32,24 @@ fn line(verdict: Verdict, name: [&str; 3], change: [f64; 3], times: [f64; 2]) ->
     }
 }
 
+fn summary() -> Summary {
+    Summary {
+        faster: 14,
+        inconclusive: 2,
+        seconds: 49.8,
+        run: Some(7),
+        geometric_means: vec![GeometricMeanLine {
+            contender: "@tree".into(),
+            change: -0.334,
+            low: Some(-0.338),
+            high: Some(-0.327),
+            benchmarks: 16,
+            launches: 10,
+        }],
+        ..Summary::default()
+    }
+}
+
 #[test]
 fn samples_are_what_is_printed() {
     let paired = |id| ["unicode-segmentation", "paired", id];
@@ -67,35 +85,20 @@ fn samples_are_what_is_printed() {
         verdict: Verdict::Identical,
         ..line(Verdict::Identical, ["demo", "words", "words/count"], [0.0; 3], [0.0; 2])
     };
-    let summary = Summary {
-        faster: 14,
-        inconclusive: 2,
-        seconds: 49.8,
-        run: Some(7),
-        geometric_means: vec![GeometricMeanLine {
-            contender: "@tree".into(),
-            change: -0.334,
-            low: Some(-0.338),
-            high: Some(-0.327),
-            benchmarks: 16,
-            launches: 10,
-        }],
-        ..Summary::default()
-    };
     let boxed = |c: &Comparison| Line::Comparison(Box::new(c.clone()));
-    let mut printed_lines: Vec<String> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
     for line in [&faster, &open, &same, &identical] {
         let mut lines = printed(&[boxed(line)], 2, false);
         lines.pop();
-        printed_lines.extend(lines);
+        all.extend(lines);
     }
-    let mut all = printed(&[boxed(&faster)], 2, true);
-    all.pop();
-    printed_lines.extend(all);
+    let mut verbose = printed(&[boxed(&faster)], 2, true);
+    verbose.pop();
+    all.extend(verbose);
     // What ends a run is printed after the totals of the helper, which has none of its own.
-    let mut end = printed(&[Line::Summary(summary)], 2, false);
+    let mut end = printed(&[Line::Summary(summary())], 2, false);
     end.pop();
-    printed_lines.extend(end);
+    all.extend(end);
     let shown: Vec<&str> = samples()
         .iter()
         .flat_map(|block| block.lines().skip(1))
@@ -103,10 +106,7 @@ fn samples_are_what_is_printed() {
         .collect();
     assert!(shown.len() >= 10, "{shown:#?}");
     for line in &shown {
-        assert!(
-            printed_lines.iter().any(|printed_lines| printed_lines == line),
-            "`{line}` is not printed: {printed_lines:#?}"
-        );
+        assert!(all.iter().any(|printed| printed == line), "`{line}` is not printed: {all:#?}");
     }
     // A verdict of the samples follows from its own numbers.
     for (c, threshold) in [(&same, 0.01), (&faster, 0.005)] {
